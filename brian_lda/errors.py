@@ -1,0 +1,36 @@
+"""One small exception class per kind of failure.
+
+Every message says what was expected, what was found and what to do. All classes derive from
+`BrianLDAError`; those raised for a wrong argument also derive from `ValueError`, so that code
+written for scikit-learn catches them.
+"""
+
+from __future__ import annotations
+
+
+class BrianLDAError(Exception):
+    """Base class of every error that this package raises on purpose."""
+
+
+class CorpusFormatError(BrianLDAError, ValueError):
+    """A corpus file or matrix does not hold what its layout promises."""
+
+
+class CorpusNotFoundError(BrianLDAError, LookupError):
+    """A corpus name is unknown, or its files are neither on disk nor downloadable."""
+
+
+class ParameterError(BrianLDAError, ValueError):
+    """An argument lies outside the range for which the algorithm is defined."""
+
+
+class BackendError(BrianLDAError, NotImplementedError):
+    """The requested backend cannot run this algorithm."""
+
+
+class ModelFileError(BrianLDAError, ValueError):
+    """A saved model cannot be read back."""
+
+
+class MissingDependencyError(BrianLDAError, ImportError):
+    """An optional package is needed; the message holds the pip line that installs it."""
