@@ -1,0 +1,212 @@
+r"""What both twins of an algorithm are told: priors, step-size rules, initial weights.
+
+The rate-level reference (`brian_lda.reference`) and the spiking networks (`brian_lda.models`)
+take the same frozen objects, so that switching the backend changes nothing but the backend.
+
+Step-size rules (paper's appendix "Adaptive step size schedule")
+-----------------------------------------------------------------
+========================  ======================================================================
+`RobbinsMonro`            :math:`\eta_n = \max(\eta_0 (1 + n/n_0)^{-c}, \eta_{min})`; *n* counts
+                          the spikes of the topic neuron (for M^alpha) or the tokens seen of the
+                          document (for M^beta): one counter per neuron, local, and one
+                          :math:`\eta` per neuron, as the gauge form needs.
+`VarianceTracking`        Nessler et al. (2013), one :math:`\eta` per synapse from its own running
+                          moments: :math:`s_1 \leftarrow s_1 + \eta(M - s_1)`,
+                          :math:`s_2 \leftarrow s_2 + \eta(M^2 - s_2)`,
+                          :math:`\eta = (s_2 - s_1^2)/(e^{-s_1} + 1)`.
+`AdaGrad`                 :math:`G \leftarrow G + g^2`, :math:`\eta = \eta_0/\sqrt{G + \epsilon}`;
+                          :math:`\eta_0` is multiplied by *c* at the end of each pass.
+`RMSProp`                 :math:`v \leftarrow \rho v + (1-\rho) g^2`, step
+                          :math:`\eta_0 g/\sqrt{v + \epsilon}`; for the delayed updates.
+========================  ======================================================================
+
+The paper is silent on the first values of s_1 and s_2, on RMSProp's decay and epsilon, and on
+AdaGrad's base step; the values here are ours and are written into every run's parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from brian_lda.errors import ParameterError
+
+
+def _require(condition: bool, name: str, expected: str, found: Any) -> None:
+    if not condition:
+        raise ParameterError(f"{name} must be {expected}; found {found!r}.")
+
+
+@dataclass(frozen=True)
+class RobbinsMonro:
+    """eta_n = max(scale * (1 + n/offset)**-power, floor), one counter n per neuron.
+
+    For M^beta of ed-SpikeLDA the step is measured in the synapse's own relaxation time, that is
+    eta = eta_n / a_d with a_d = 1/kappa + 1/N_d (a_d = 1 for pLSI), because kappa and N_d would
+    otherwise set the time scale of each document. `floor` > 0 ends the annealing: the weights
+    then average over the last 1/floor events.
+    """
+
+    scale: float = 1.0
+    offset: float = 1.0
+    power: float = 1.0
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require(self.scale > 0, "scale", "positive", self.scale)
+        _require(self.offset > 0, "offset", "positive", self.offset)
+        _require(self.power >= 0, "power", "at least 0", self.power)
+        _require(0 <= self.floor <= self.scale, "floor", "between 0 and scale", self.floor)
+
+
+@dataclass(frozen=True)
+class VarianceTracking:
+    """One eta per synapse from the running mean and variance of its weight (Nessler 2013).
+
+    s_1 starts at the initial weight and s_2 at s_1**2 + `initial_variance` (1, the variance of
+    the paper's initial weights), so that the first eta is 1 / (exp(-M) + 1).
+    """
+
+    initial_variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(self.initial_variance > 0, "initial_variance", "positive", self.initial_variance)
+
+
+@dataclass(frozen=True)
+class AdaGrad:
+    """eta = eta_0 / sqrt(G + epsilon) per synapse; eta_0 grows by `amplification` (c) a pass."""
+
+    eta: float = 0.1
+    amplification: float = 1.0
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        _require(self.eta > 0, "eta", "positive", self.eta)
+        _require(self.amplification > 0, "amplification", "positive", self.amplification)
+        _require(self.epsilon > 0, "epsilon", "positive", self.epsilon)
+
+
+@dataclass(frozen=True)
+class RMSProp:
+    """Step eta * g / sqrt(v + epsilon) with v the running mean square of g, per synapse."""
+
+    eta: float = 0.5
+    decay: float = 0.9
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        _require(self.eta > 0, "eta", "positive", self.eta)
+        _require(0 <= self.decay < 1, "decay", "in [0, 1)", self.decay)
+        _require(self.epsilon > 0, "epsilon", "positive", self.epsilon)
+
+
+EventStepRule = RobbinsMonro | VarianceTracking | AdaGrad
+BatchStepRule = RobbinsMonro | RMSProp
+INTEGRATORS = ("flow", "euler")
+
+
+@dataclass(frozen=True)
+class EventDrivenParameters:
+    """Parameters of ed-SpikeLDA (Alg. 3) and ed-SpikePLSI (appendix).
+
+    Attributes
+    ----------
+    doc_topic_prior : float array [topic] or None
+        lambda, every entry > 1 (kappa = sum(lambda - 1) must be positive). None: pLSI, no prior,
+        kappa = 1 and the M^beta rule of the appendix.
+    n_topics : int
+        K.
+    word_step, doc_step : step rules of M^alpha and M^beta.
+    integrator : {"flow", "euler"}
+        "euler": Eq. (MAP discrete dynamics) as printed. "flow": the exact solution of the same
+        linear equation for p = exp M over a step eta (same fixed points, stable for any eta).
+    gauge : bool
+        Keep M^alpha_zw = m_zw - a_z, so that "-eta on all V synapses of the winner" is one write
+        to a_z. The same numbers; needs one eta per neuron, hence `RobbinsMonro` for M^alpha.
+    """
+
+    n_topics: int
+    doc_topic_prior: np.ndarray | None
+    word_step: EventStepRule = field(default_factory=RobbinsMonro)
+    doc_step: EventStepRule = field(default_factory=RobbinsMonro)
+    integrator: str = "flow"
+    gauge: bool = True
+
+    def __post_init__(self) -> None:
+        _require(
+            isinstance(self.n_topics, (int, np.integer)) and self.n_topics >= 2,
+            "n_topics",
+            "an integer of at least 2",
+            self.n_topics,
+        )
+        _require(self.integrator in INTEGRATORS, "integrator", f"one of {INTEGRATORS}", self.integrator)
+        if self.gauge and not isinstance(self.word_step, RobbinsMonro):
+            raise ParameterError(
+                "gauge=True needs one eta per topic neuron, but word_step="
+                f"{type(self.word_step).__name__} keeps one per synapse; pass gauge=False, or "
+                "word_step=RobbinsMonro(...)."
+            )
+        if self.doc_topic_prior is not None:
+            lamda = dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
+            if lamda.min() <= 1.0:
+                raise ParameterError(
+                    "SpikeLDA is a MAP estimator and needs doc_topic_prior (lambda) > 1, so that "
+                    f"kappa = sum(lambda - 1) is positive; found {lamda.min():g}. Add 1 to a "
+                    "collapsed sampler's prior (0.1 becomes 1.1), or use SemiSpikeLDA, which takes "
+                    "any lambda > 0."
+                )
+            lamda.setflags(write=False)
+            object.__setattr__(self, "doc_topic_prior", lamda)
+
+    @property
+    def kappa(self) -> float:
+        """Sum of exp M^beta over topics on the manifold: sum(lambda - 1), or 1 for pLSI."""
+        return 1.0 if self.doc_topic_prior is None else float((self.doc_topic_prior - 1.0).sum())
+
+    def doc_drive(self, doc_lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The two constants of the M^beta rule for each document.
+
+        Returns
+        -------
+        a : float array [doc]
+            Decay 1/kappa + 1/N_d (1 for pLSI).
+        c : float array [doc, topic]
+            Drive without the spike, (lambda_z - 1)/N_d (0 for pLSI).
+        """
+        n_docs = len(doc_lengths)
+        if self.doc_topic_prior is None:
+            return np.ones(n_docs), np.zeros((n_docs, self.n_topics))
+        inverse = 1.0 / np.maximum(doc_lengths, 1)  # an empty document shows no token: any value
+        return 1.0 / self.kappa + inverse, np.outer(inverse, self.doc_topic_prior - 1.0)
+
+
+def dirichlet_vector(value: float | np.ndarray, size: int, name: str) -> np.ndarray:
+    """A Dirichlet parameter as a positive float vector [size]; scalars are symmetric priors."""
+    vector = np.asarray(value, dtype=np.float64)
+    if vector.ndim == 0:
+        vector = np.full(size, float(vector))
+    if vector.shape != (size,):
+        raise ParameterError(
+            f"{name} must be one number or a vector of length {size}; found shape {vector.shape}."
+        )
+    if not np.all(np.isfinite(vector)) or vector.min() <= 0:
+        raise ParameterError(f"{name} must be positive and finite; found {value!r}.")
+    return vector.copy()
+
+
+def step_rule_to_dict(rule: Any) -> dict[str, Any]:
+    """A step rule as plain data, for model files and run metadata."""
+    return {"rule": type(rule).__name__, **{f.name: getattr(rule, f.name) for f in fields(rule)}}
+
+
+def step_rule_from_dict(data: dict[str, Any]) -> Any:
+    """Inverse of `step_rule_to_dict`."""
+    known = {rule.__name__: rule for rule in (RobbinsMonro, VarianceTracking, AdaGrad, RMSProp)}
+    data = dict(data)
+    name = data.pop("rule", None)
+    if name not in known:
+        raise ParameterError(f"step rule must be one of {sorted(known)}; found {name!r}.")
+    return known[name](**data)
