@@ -20,6 +20,10 @@ class CorpusNotFoundError(BrianLDAError, LookupError):
     """A corpus name is unknown, or its files are neither on disk nor downloadable."""
 
 
+class ChecksumError(BrianLDAError, ValueError):
+    """A downloaded file is not, byte for byte, the one that we know."""
+
+
 class ParameterError(BrianLDAError, ValueError):
     """An argument lies outside the range for which the algorithm is defined."""
 

@@ -46,9 +46,7 @@ class Corpus:
     def __post_init__(self) -> None:
         # object.__setattr__ is how a frozen dataclass normalises its own fields.
         set_field = object.__setattr__
-        set_field(
-            self, "counts", _read_only_csr(counts_from_matrix(self.counts, argument="counts"))
-        )
+        set_field(self, "counts", _read_only_csr(as_counts(self.counts, argument="counts")))
         set_field(self, "vocabulary", tuple(str(word) for word in self.vocabulary))
         if len(self.vocabulary) != self.n_words:
             raise CorpusFormatError(
@@ -123,6 +121,10 @@ class Corpus:
         """Word and document of every token, in document order: two int32 arrays, shape (N,)."""
         return expand_tokens(self.counts)
 
+    def rows(self, doc_ids: np.ndarray) -> sparse.csr_array:
+        """Counts of the given documents, in that order: csr_array, shape (rows, n_words)."""
+        return self.counts[doc_ids]
+
     def subset(self, doc_indices: Any) -> Corpus:
         """Corpus of the given documents (indices, slice or mask), in that order, same words."""
         rows = np.arange(self.n_docs)[doc_indices]
@@ -142,7 +144,7 @@ class Corpus:
     def _rows_of_fields(self, rows: np.ndarray) -> dict[str, Any]:
         """Fields that have one entry per document, restricted to `rows`."""
         return {
-            "counts": self.counts[rows],
+            "counts": self.rows(rows),
             "labels": None if self.labels is None else self.labels[rows],
             "split": None if self.split is None else self.split[rows],
         }
