@@ -23,6 +23,7 @@ from .corpus import Corpus
 from .docword import DocwordReader, iter_file_bytes
 
 ENTRIES_PER_WRITE = 1 << 16
+COMPRESSION_LEVEL = 6  # the default, 9, takes twice as long to save 0.1 %
 
 
 def read_uci(path: str | Path, *, name: str = "") -> Corpus:
@@ -221,7 +222,7 @@ def write_uci(
     docword = directory / f"docword.{tag}.txt{'.gz' if compress else ''}"
     with open(docword, "wb") as file:
         if compress:
-            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            with gzip.GzipFile("", "wb", COMPRESSION_LEVEL, file, mtime=0) as packed:
                 _write_entries(corpus, packed)
         else:
             _write_entries(corpus, file)
