@@ -38,3 +38,23 @@ class ModelFileError(BrianLDAError, ValueError):
 
 class MissingDependencyError(BrianLDAError, ImportError):
     """An optional package is needed; the message holds the pip line that installs it."""
+
+
+class UnsupportedNetworkError(BrianLDAError, ValueError):
+    """A Brian network holds something that a compiled run would ignore or get wrong."""
+
+
+class BuildError(BrianLDAError, RuntimeError):
+    """A spiking network could not be compiled."""
+
+
+class SimulationError(BrianLDAError, RuntimeError):
+    """A spiking network died in mid-run; the state from before the run is intact."""
+
+
+class WeightOverflowError(BrianLDAError, ArithmeticError):
+    """A weight lies where exp over- or underflows, or is no number."""
+
+
+class DivergenceError(BrianLDAError, ArithmeticError):
+    """A weight became infinite or not a number during training."""

@@ -1,0 +1,190 @@
+"""The circuit that all networks of the paper share (Fig. 1): clamp, excite, fire, inhibit, learn.
+
+A tick has phases, in this order (`Network.schedule`):
+
+=============  ==================================================================================
+start          the pacer points the clamped layers at the current token; inhibition falls silent
+clamp          the word and the document neuron of the token fire
+excite         their spikes add M^alpha and M^beta to the topic neurons' inputs u
+groups         topic neurons fire
+inhibit        the inhibitory neuron hears them
+thresholds     the winner's spike passes; it is recorded
+learn          synapses change; every right-hand side reads the values before the token
+resets         the winner's own counters advance
+=============  ==================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from brian2 import Clock, Network, NeuronGroup, SpikeMonitor, Synapses, linked_var, ms, second
+
+from brian_lda.errors import ParameterError
+from brian_lda.spiking.clamp import ClampedLayer
+from brian_lda.spiking.inhibition import Inhibition, add_topic_layer
+from brian_lda.spiking.recording import add_recorders
+
+SCHEDULE = ["start", "clamp", "excite", "groups", "inhibit", "thresholds", "learn", "resets", "end"]
+
+PACER_MODEL = """
+token : integer (shared)                 # position in the token sequence
+cursor__words : integer (shared)
+cursor__documents : integer (shared)
+n_winners : integer (linked)             # topic spikes so far: one per finished token
+n_winners_before : integer (shared)      # ... before this run
+n_tokens : integer (shared)              # length of this run's sequence
+random_seed : integer (shared)
+"""
+
+PACE = """
+token = n_winners - n_winners_before     # self-paced: a token ends with its winner's spike
+cursor__words = token
+cursor__documents = token
+"""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes that are compiled into a network.
+
+    Attributes
+    ----------
+    n_words, n_docs, n_topics : int
+        V, D, K.
+    capacity : int
+        Longest token sequence of one run; a run may be shorter.
+    """
+
+    n_words: int
+    n_docs: int
+    n_topics: int
+    capacity: int = 2**20
+
+    def __post_init__(self) -> None:
+        for name in ("n_words", "n_docs", "n_topics", "capacity"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                raise ParameterError(f"{name} must be an integer of at least 1; found {value!r}.")
+
+
+@dataclass
+class Circuit:
+    """A built network and how its values are set and read.
+
+    Attributes
+    ----------
+    network : Network
+    words, documents : ClampedLayer
+    topics, pacer : NeuronGroup
+    winners : SpikeMonitor
+        Every topic spike: `i` is the winner, `t` its time.
+    outputs : list of str
+        "object.variable" of what a run returns besides the winners.
+    first_values : list of (object, variable, expression)
+        Evaluated at the start of a run, when all values have been set.
+    """
+
+    network: Network
+    clock: Clock
+    words: ClampedLayer
+    documents: ClampedLayer
+    topics: NeuronGroup
+    pacer: NeuronGroup
+    winners: SpikeMonitor
+    outputs: list[str] = field(default_factory=list)
+    first_values: list[tuple[object, str, str]] = field(default_factory=list)
+
+    def connect(
+        self,
+        layer: ClampedLayer,
+        *,
+        name: str,
+        model: str,
+        on_pre: dict[str, str],
+        on_post: dict[str, str] | None = None,
+        when: dict[str, str],
+    ) -> Synapses:
+        """All-to-all synapses from a clamped layer to the topic neurons.
+
+        Parameters
+        ----------
+        layer : ClampedLayer
+        name : str
+        model : str
+            Equations of the synapse.
+        on_pre, on_post : dict of str
+            Code of each pathway, by its name.
+        when : dict of str
+            Slot of the schedule for each pathway.
+        """
+        on_post = on_post or {}
+        synapses = Synapses(
+            layer,
+            self.topics,
+            model,
+            on_pre=on_pre,
+            on_post=on_post,
+            delay={pathway: 0 * ms for pathway in (*on_pre, *on_post)},
+            clock=self.clock,
+            name=name,
+        )
+        synapses.connect()
+        for pathway, slot in when.items():
+            getattr(synapses, pathway).when = slot
+        self.network.add(synapses)
+        return synapses
+
+    def variable(self, path: str):
+        """The Brian variable "object.variable"."""
+        owner, name = path.split(".")
+        return self.network[owner].variables[name]
+
+
+def build_circuit(
+    shape: Shape,
+    inhibition: Inhibition,
+    *,
+    topic_model: str = "",
+    after_spike: str = "",
+    document_state: tuple[str, ...] = (),
+    document_shared: tuple[str, ...] = (),
+    record: tuple[str, ...] = (),
+) -> Circuit:
+    """Layers, inhibition and pacing; the models add the synapses.
+
+    Parameters
+    ----------
+    shape : Shape
+    inhibition : Race or Poisson
+    topic_model, after_spike : str
+        Further equations of the topic neuron, and what the winner does after learning.
+    document_state, document_shared : tuple of str
+        Numbers kept by each document neuron, and by the layer.
+    record : tuple of str
+        Layers to record besides the winners (`brian_lda.spiking.recording`).
+    """
+    clock = Clock(dt=inhibition.dt * second, name="tick")
+    network = Network(name="circuit")
+    network.schedule = SCHEDULE
+    topics = add_topic_layer(
+        network, inhibition, shape.n_topics, clock, model=topic_model, after_spike=after_spike
+    )
+    winners = SpikeMonitor(topics, name="winners")
+    pacer = NeuronGroup(1, PACER_MODEL, clock=clock, name="pacer")
+    pacer.n_winners = linked_var(winners, "N")
+    pacer.run_regularly(PACE, when="start", clock=clock, name="pacer_pace")
+    words = ClampedLayer(shape.n_words, shape.capacity, pacer, name="words")
+    documents = ClampedLayer(
+        shape.n_docs,
+        shape.capacity,
+        pacer,
+        name="documents",
+        state=document_state,
+        shared=document_shared,
+    )
+    network.add(winners, pacer, words, documents)
+    circuit = Circuit(network, clock, words, documents, topics, pacer, winners)
+    circuit.outputs += add_recorders(circuit, record)
+    return circuit

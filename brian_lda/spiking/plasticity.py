@@ -1,0 +1,163 @@
+r"""Step-size rules and integrators as pieces of Brian code.
+
+A model gives for each weight M the paper's direction g and its exact flow
+(`models/ed_spike_lda.py`); this file turns them into Brian strings in which
+
+- ``eta__<layer>`` is the step size, whoever computes it,
+- ``gain__<layer>`` is :math:`(e^{a\eta} - 1)/a`, what the exact flow needs of it,
+- ``accepted`` is 1 in the tick in which a topic neuron has won (always, in a race).
+
+Where a step rule keeps its numbers:
+
+===================  ============================================================================
+`RobbinsMonro`       one counter in the neuron that paces the rule: the topic neuron (M^alpha, its
+                     spikes) or the document neuron (M^beta, its tokens)
+`VarianceTracking`   s_1, s_2 in each synapse (Nessler et al. 2013)
+`AdaGrad`            G in each synapse; eta_0 is shared by the layer and grows between passes
+===================  ============================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from brian_lda.parameters import AdaGrad, EventStepRule, RobbinsMonro, VarianceTracking
+
+
+@dataclass(frozen=True)
+class WeightRule:
+    """The paper's rule for one weight, as Brian expressions.
+
+    Attributes
+    ----------
+    layer : str
+        "alpha" or "beta": the superscript of M, s_1, eta, ...
+    direction : str
+        g in M <- M + eta g.
+    flow : str
+        Exact change of M over a step eta, written with ``eta__<layer>`` and ``gain__<layer>``.
+    decay : str
+        a, the decay of exp M per unit of step.
+    paced_by : str
+        Suffix of the neuron whose counter sets the Robbins-Monro step: "_post" (topic) or "_pre"
+        (document).
+    """
+
+    layer: str
+    direction: str
+    flow: str
+    decay: str
+    paced_by: str
+
+
+ROBBINS_MONRO = ("scale", "offset", "power", "floor")
+
+
+def counter_variables(
+    rule: WeightRule, step: EventStepRule
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the pacing neuron keeps: numbers of its own, and numbers that its layer shares."""
+    layer = rule.layer
+    if not isinstance(step, RobbinsMonro):
+        return (f"n_{layer}",), ()
+    own = (f"n_{layer}", f"eta_n__{layer}", f"gain_n__{layer}")
+    return own, tuple(f"{name}__{layer}" for name in ROBBINS_MONRO)
+
+
+def step_of_counter(rule: WeightRule, step: EventStepRule, suffix: str = "") -> dict[str, str]:
+    """Expressions of eta_n and of its gain, from the counter n; empty for the other rules.
+
+    Parameters
+    ----------
+    rule : WeightRule
+    step : step rule
+    suffix : str
+        "" inside the neuron, "_post" in a synapse onto it.
+    """
+    if not isinstance(step, RobbinsMonro):
+        return {}
+    own, shared = counter_variables(rule, step)
+    n, eta, gain = (name + suffix for name in own)
+    scale, offset, power, floor = (name + suffix for name in shared)
+    a = rule.decay.replace("_pre", suffix)  # a synapse's `x_pre` is the neuron's own `x`
+    return {
+        eta: f"clip({scale}*(1 + {n}/{offset})**(-{power}), {floor}, {scale})/({a})",
+        gain: f"expm1({eta}*({a}))/({a})",
+    }
+
+
+def count_statements(
+    rule: WeightRule, step: EventStepRule, suffix: str = "", event: str = "1"
+) -> str:
+    """The pacing neuron counts one more event and takes the step size of the next."""
+    lines = [f"n_{rule.layer}{suffix} += {event}"]
+    lines += [f"{name} = {value}" for name, value in step_of_counter(rule, step, suffix).items()]
+    return "\n".join(lines)
+
+
+def synapse_memory(layer: str, step: EventStepRule) -> str:
+    """Equations of what the step rule keeps in each synapse."""
+    if isinstance(step, VarianceTracking):
+        return f"s_1__{layer} : 1\ns_2__{layer} : 1\n"
+    if isinstance(step, AdaGrad):
+        return f"""
+        G__{layer} : 1
+        eta_0__{layer} : 1 (shared)
+        epsilon__{layer} : 1 (shared, constant)
+        """
+    return ""
+
+
+def step_statements(rule: WeightRule, step: EventStepRule) -> str:
+    """Statements that find eta__<layer> and gain__<layer>.
+
+    Learning is switched by `accepted`, so that a token that stays clamped for several ticks is
+    learned once.
+    """
+    layer, a = rule.layer, rule.decay
+    if isinstance(step, RobbinsMonro):
+        return f"""
+        eta__{layer} = accepted_post*eta_n__{layer}{rule.paced_by}
+        gain__{layer} = accepted_post*gain_n__{layer}{rule.paced_by}
+        """
+    if isinstance(step, VarianceTracking):
+        variance = f"(s_2__{layer} - s_1__{layer}**2)"
+        eta = f"eta__{layer} = accepted_post*{variance}/(exp(-s_1__{layer}) + 1)"
+    else:
+        eta = f"""
+        G__{layer} += accepted_post*({rule.direction})**2
+        eta__{layer} = accepted_post*eta_0__{layer}/sqrt(G__{layer} + epsilon__{layer})
+        """
+    return f"""
+        {eta}
+        gain__{layer} = expm1(({a})*eta__{layer})/({a})
+        """
+
+
+def learn_statements(rule: WeightRule, step: EventStepRule, integrator: str) -> str:
+    """One update of M with its step rule: AdaGrad has looked at the direction before the step,
+    variance tracking looks at the new weight, with the step size that made it.
+    """
+    layer = rule.layer
+    change = rule.flow if integrator == "flow" else f"eta__{layer}*({rule.direction})"
+    statements = (
+        step_statements(rule, step)
+        + f"""
+        M__{layer} += {change}
+        """
+    )
+    if isinstance(step, VarianceTracking):
+        statements += f"""
+        s_1__{layer} += eta__{layer}*(M__{layer} - s_1__{layer})
+        s_2__{layer} += eta__{layer}*(M__{layer}**2 - s_2__{layer})
+        """
+    return statements
+
+
+def step_values(step: EventStepRule, layer: str, counter: str, synapses: str) -> dict[str, float]:
+    """The rule's constants as {"object.variable": value}, set at run time without a rebuild."""
+    if isinstance(step, RobbinsMonro):
+        return {f"{counter}.{name}__{layer}": getattr(step, name) for name in ROBBINS_MONRO}
+    if isinstance(step, AdaGrad):
+        return {f"{synapses}.epsilon__{layer}": step.epsilon}
+    return {}

@@ -1,0 +1,134 @@
+"""Which spikes are kept, and how much room they will take.
+
+The winners (index and time of every topic spike) are always kept: 12 bytes a token. Everything
+else is recorded on request and only for a window of the token sequence:
+
+=============  ==============================================================================
+``word``       the clamped word neuron, one spike a tick
+``document``   the clamped document neuron, one spike a tick
+``attempt``    topic spikes before the inhibition decides (`Poisson` only)
+``latency``    time from the clamp to the winner's spike, drawn in continuous time (`Race` only)
+=============  ==============================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from brian2 import EventMonitor, SpikeMonitor
+
+from brian_lda.errors import ParameterError
+
+if TYPE_CHECKING:
+    from brian_lda.spiking.circuit import Circuit
+    from brian_lda.spiking.inhibition import Inhibition
+
+LAYERS = ("word", "document", "attempt", "latency")
+BYTES_PER_SPIKE = 12  # int32 index, float64 time
+BYTES_PER_LATENCY = 8
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What to record of a token sequence.
+
+    Attributes
+    ----------
+    layers : tuple of str
+        Any of `LAYERS`; the topic layer's winners come in any case.
+    start, stop : int or None
+        First token of the window and the token after its last, as in a slice (negative counts from
+        the end).
+    """
+
+    layers: tuple[str, ...] = ("word", "document")
+    start: int | None = None
+    stop: int | None = None
+
+    def __post_init__(self) -> None:
+        unknown = set(self.layers) - set(LAYERS)
+        if unknown:
+            raise ParameterError(f"layers must be among {LAYERS}; found {sorted(unknown)}.")
+
+    def window(self, n_tokens: int) -> tuple[int, int]:
+        """First token and the one after the last, for a sequence of `n_tokens`."""
+        start, stop, _ = slice(self.start, self.stop).indices(n_tokens)
+        return start, max(start, stop)
+
+    def forecast(self, n_tokens: int, inhibition: Inhibition) -> int:
+        """Bytes that recording `n_tokens` will take (an expectation, for `Poisson`).
+
+        Parameters
+        ----------
+        n_tokens : int
+            Length of the whole sequence; only the window counts for the requested layers.
+        inhibition : Race or Poisson
+
+        Examples
+        --------
+        >>> from brian_lda.spiking.inhibition import Race
+        >>> Recording(("word", "document")).forecast(1000, Race())
+        36000
+        """
+        start, stop = self.window(n_tokens)
+        ticks = (stop - start) * inhibition.ticks_per_token
+        total = n_tokens * BYTES_PER_SPIKE
+        for layer in self.layers:
+            total += int(ticks * (BYTES_PER_LATENCY if layer == "latency" else BYTES_PER_SPIKE))
+        return total
+
+
+@dataclass
+class Spikes:
+    """Recorded spikes of a window.
+
+    Attributes
+    ----------
+    first_token : int
+        Position of the window in the presented sequence.
+    index, time : dict of str to array [spike]
+        Neuron and time (seconds since the window began) of the spikes of each recorded layer;
+        "topic" holds the winners.
+    latency : float array [token] or None
+        Continuous waiting time of each winner in seconds, if recorded.
+    """
+
+    first_token: int = 0
+    index: dict[str, np.ndarray] = field(default_factory=dict)
+    time: dict[str, np.ndarray] = field(default_factory=dict)
+    latency: np.ndarray | None = None
+
+
+def add_recorders(circuit: Circuit, layers: tuple[str, ...]) -> list[str]:
+    """Add the monitors of the requested layers; returns the names of their outputs."""
+    outputs = []
+    for layer in layers:
+        if layer == "latency":
+            monitor = SpikeMonitor(
+                circuit.topics, variables=["log_latency"], record=False, name="recorded_latency"
+            )
+            outputs.append("recorded_latency.log_latency")
+        else:
+            if layer == "attempt":
+                monitor = EventMonitor(circuit.topics, "attempt", name="recorded_attempt")
+            else:
+                source = circuit.words if layer == "word" else circuit.documents
+                monitor = SpikeMonitor(source, name=f"recorded_{layer}")
+            outputs += [f"recorded_{layer}.i", f"recorded_{layer}.t"]
+        circuit.network.add(monitor)
+    return outputs
+
+
+def read_recorders(result: dict[str, np.ndarray], layers: tuple[str, ...]) -> Spikes:
+    """The spikes in a simulator's result."""
+    spikes = Spikes()
+    spikes.index["topic"], spikes.time["topic"] = result["winners.i"], result["winners.t"]
+    for layer in layers:
+        if layer == "latency":
+            spikes.latency = np.exp(result["recorded_latency.log_latency"])
+        else:
+            spikes.index[layer] = result[f"recorded_{layer}.i"]
+            spikes.time[layer] = result[f"recorded_{layer}.t"]
+    return spikes

@@ -1,0 +1,285 @@
+"""Circuits as C++ programs: compiled once, cached on disk, run with new values each time.
+
+The cache (`BRIAN_LDA_CACHE`, or the user's cache folder) holds one folder per program, named by the
+hash of everything that it depends on: the source of our network code, the choice of equations, the
+sizes, the versions of Brian and of the compiler. A folder appears by an atomic rename when it is
+complete, so that processes which start together cannot harm each other: both compile, one wins.
+
+Each run works in a temporary folder of its own. Arrays go in and out as raw binary files; a run that
+dies or fills the disk leaves everything that was there before untouched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import brian2
+import numpy as np
+from brian2 import second
+from brian2.core.variables import ArrayVariable
+from brian2.devices.cpp_standalone.device import CPPStandaloneDevice
+
+from brian_lda.errors import BuildError, SimulationError
+from brian_lda.spiking.circuit import Circuit
+from brian_lda.spiking.simulator import (
+    STALLED_AFTER,
+    brian_settings,
+    check_tokens,
+    refuse_unsupported,
+    stalled_message,
+)
+
+logger = logging.getLogger(__name__)
+
+STALLED_EXIT = 3
+
+
+def cache_folder() -> Path:
+    """Where compiled networks are kept: $BRIAN_LDA_CACHE, or the user's cache folder."""
+    if "BRIAN_LDA_CACHE" in os.environ:
+        return Path(os.environ["BRIAN_LDA_CACHE"])
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "brian_lda" / "networks"
+
+
+def compiler_found() -> bool:
+    """Whether a C++ compiler and make can be called."""
+    return bool(shutil.which(os.environ.get("CXX", "g++")) and shutil.which("make"))
+
+
+def program_key(key: Mapping[str, object]) -> str:
+    """Hash that names a compiled network.
+
+    Parameters
+    ----------
+    key : mapping
+        What the caller's choice of network depends on, as plain data.
+    """
+    import brian_lda.models
+    import brian_lda.spiking
+
+    digest = hashlib.sha256()
+    for package in (brian_lda.spiking, brian_lda.models):
+        for file in sorted(Path(package.__file__).parent.glob("*.py")):
+            digest.update(file.name.encode() + file.read_bytes())
+    compiler = subprocess.run(
+        [os.environ.get("CXX", "g++"), "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    # -march=native: a program belongs to the machine that compiled it.
+    versions = (brian2.__version__, np.__version__, compiler, platform.node(), platform.machine())
+    digest.update(json.dumps([key, versions], sort_keys=True, default=repr).encode())
+    return digest.hexdigest()[:24]
+
+
+class StandaloneSimulator:
+    """Runs a circuit as a compiled program.
+
+    Parameters
+    ----------
+    build : callable
+        Returns the circuit; called only if the program is not in the cache.
+    key : mapping
+        Everything that `build` depends on, as plain data.
+    outputs : tuple of str
+        "object.variable" of what a run returns.
+
+    Attributes
+    ----------
+    built : bool
+        Whether this object had to compile (False: found in the cache).
+    """
+
+    def __init__(
+        self, build: Callable[[], Circuit], key: Mapping[str, object], outputs: tuple[str, ...]
+    ) -> None:
+        self._folder = cache_folder() / program_key({**key, "outputs": outputs})
+        self.built = not (self._folder / "manifest.json").exists()
+        if self.built:
+            _compile_into(self._folder, build, outputs)
+        self._manifest = json.loads((self._folder / "manifest.json").read_text())
+
+    def run(
+        self,
+        values: Mapping[str, np.ndarray | float],
+        words: np.ndarray,
+        docs: np.ndarray,
+        seed: int,
+    ) -> dict[str, np.ndarray]:
+        """Present tokens; see `Simulator.run`."""
+        capacity = self._manifest["capacity"]
+        check_tokens(capacity, words, docs)
+        values = dict(values)
+        for name, index in (("words.neuron_index", words), ("documents.neuron_index", docs)):
+            values[name] = np.zeros(capacity, np.int32)
+            values[name][: len(index)] = index
+        values["pacer.n_tokens"], values["pacer.random_seed"] = len(words), seed
+        with tempfile.TemporaryDirectory(prefix="brian_lda_run_") as name:
+            folder = Path(name)
+            try:
+                arguments = self._write_inputs(folder, values)
+                self._call(folder, arguments)
+                return self._read_outputs(folder / "results", len(words))
+            except OSError as error:
+                raise SimulationError(
+                    f"the simulation in {folder} could not write or read its files ({error}); free "
+                    "some space or point TMPDIR to another disk. Nothing that was there before has "
+                    "changed."
+                ) from error
+
+    def _write_inputs(self, folder: Path, values: Mapping[str, np.ndarray | float]) -> list[str]:
+        for name in ("in", "results"):
+            (folder / name).mkdir()
+        static = self._folder / "static_arrays"
+        if static.exists():
+            shutil.copytree(static, folder / "static_arrays")
+        arguments = []
+        for path, value in values.items():
+            dtype = np.dtype(self._manifest["variables"][path]["dtype"])
+            if np.ndim(value) == 0:
+                arguments.append(f"{path}={dtype.type(value).item()!r}")
+            else:
+                np.ascontiguousarray(value, dtype).tofile(folder / "in" / path)
+                arguments.append(f"{path}=in/{path}")
+        return arguments
+
+    def _call(self, folder: Path, arguments: list[str]) -> None:
+        command = [str(self._folder / "main"), "--results_dir", f"{folder / 'results'}/"]
+        process = subprocess.run(
+            command + arguments, cwd=folder, capture_output=True, text=True, check=False
+        )
+        message = (process.stderr + process.stdout).strip()
+        if process.returncode == STALLED_EXIT:
+            raise SimulationError(stalled_message(STALLED_AFTER))
+        if process.returncode < 0:
+            name = signal.Signals(-process.returncode).name
+            raise SimulationError(
+                f"the compiled network was stopped by {name} in mid-run. The weights are those from "
+                "before the run; present the tokens again (SIGKILL often means out of memory)."
+            )
+        if process.returncode or message:
+            raise SimulationError(
+                f"the compiled network failed (exit code {process.returncode}): {message[-500:]}. "
+                "The weights are those from before the run; check the free space of "
+                f"{folder.parent}."
+            )
+
+    def _read_outputs(self, results: Path, n_tokens: int) -> dict[str, np.ndarray]:
+        outputs = {}
+        for path in self._manifest["outputs"]:
+            variable = self._manifest["variables"][path]
+            outputs[path] = np.fromfile(results / variable["file"], variable["dtype"])
+            expected = variable["size"]
+            if path.startswith("winners."):
+                expected = n_tokens
+            if expected is not None and outputs[path].size != expected:
+                raise OSError(f"{path} has {outputs[path].size} values instead of {expected}")
+        return outputs
+
+
+def _compile_into(folder: Path, build: Callable[[], Circuit], outputs: tuple[str, ...]) -> None:
+    """Generate, compile, keep the program and the map of its variables."""
+    started = time.monotonic()
+    logger.info("compiling the spiking network (once; kept in %s)", folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="build_", dir=folder.parent) as name:
+        project, finished = Path(name) / "project", Path(name) / "finished"
+        manifest = _generate_and_compile(project, build, outputs)
+        finished.mkdir()
+        shutil.move(project / "main", finished / "main")
+        if any((project / "static_arrays").iterdir()):
+            shutil.move(project / "static_arrays", finished / "static_arrays")
+        (finished / "manifest.json").write_text(json.dumps(manifest, indent=1))
+        try:
+            finished.rename(folder)
+        except OSError:  # another process was first; its program is the same
+            if not (folder / "manifest.json").exists():
+                raise
+    logger.info("compiled in %.0f s", time.monotonic() - started)
+
+
+def _generate_and_compile(
+    project: Path, build: Callable[[], Circuit], outputs: tuple[str, ...]
+) -> dict[str, object]:
+    device = CPPStandaloneDevice()  # our own, so that a user's standalone project is left alone
+    with brian_settings(device):
+        circuit = build()
+        refuse_unsupported(circuit.network)
+        device.apply_run_args()
+        for owner, variable, expression in circuit.first_values:
+            setattr(owner, variable, expression)
+        circuit.network.run(0 * second, namespace={})  # lists the objects; the loop below runs them
+        device.insert_code("main", _run_until_done(circuit, device))
+        try:
+            device.build(directory=str(project), compile=True, run=False, with_output=False)
+        except RuntimeError as error:
+            raise BuildError(
+                f"the C++ compiler could not build the network ({error}). Try it by hand with "
+                f"`{os.environ.get('CXX', 'g++')} --version`, or use simulator='numpy'."
+            ) from error
+        return _manifest(circuit, device, outputs)
+
+
+def _run_until_done(circuit: Circuit, device: CPPStandaloneDevice) -> str:
+    """C++ that seeds the run and ticks until every token has its winner.
+
+    A tick ends at most one token, so as many ticks as tokens are left cannot overshoot; a race
+    needs a single turn of the loop.
+    """
+
+    def value(path: str) -> str:
+        return f"{device.get_array_name(circuit.variable(path))}[0]"
+
+    network, n_winners, n_tokens = (
+        circuit.network.name,
+        value("winners.N"),
+        value("pacer.n_tokens"),
+    )
+    return f"""
+    _random_generators[0].seed((unsigned long){value("pacer.random_seed")});
+    long idle = 0;
+    while ({n_winners} < {n_tokens}) {{
+        const long left = {n_tokens} - {n_winners};
+        {network}.run(left*{circuit.clock.name}.dt[0], NULL, 10.0);
+        idle = {n_tokens} - {n_winners} < left ? 0 : idle + left;
+        if (idle > {STALLED_AFTER}) exit({STALLED_EXIT});
+    }}
+    """
+
+
+def _manifest(
+    circuit: Circuit, device: CPPStandaloneDevice, outputs: tuple[str, ...]
+) -> dict[str, object]:
+    variables = {}
+    for variable in device.arrays:
+        if not isinstance(variable, ArrayVariable):
+            continue
+        owner = getattr(variable.owner, "name", None)
+        variables[f"{owner}.{variable.name}"] = {
+            "file": device.get_array_filename(variable),
+            "dtype": np.dtype(variable.dtype).str,
+            "size": None if owner.startswith(("winners", "recorded")) else _size(circuit, variable),
+        }
+    return {
+        "capacity": int(circuit.words.variables["neuron_index"].size),
+        "outputs": ["winners.i", "winners.t", *circuit.outputs, *outputs],
+        "variables": variables,
+    }
+
+
+def _size(circuit: Circuit, variable: ArrayVariable) -> int | None:
+    """Expected length of an output; synaptic arrays are full matrices onto the topic layer."""
+    if variable.owner.name in ("alpha", "beta") and not variable.scalar:
+        layer = circuit.words if variable.owner.name == "alpha" else circuit.documents
+        return len(layer) * len(circuit.topics)
+    return int(variable.size)
