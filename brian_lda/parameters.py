@@ -136,12 +136,7 @@ class EventDrivenParameters:
     gauge: bool = True
 
     def __post_init__(self) -> None:
-        _require(
-            isinstance(self.n_topics, (int, np.integer)) and self.n_topics >= 2,
-            "n_topics",
-            "an integer of at least 2",
-            self.n_topics,
-        )
+        _check_n_topics(self.n_topics)
         _require(self.integrator in INTEGRATORS, "integrator", f"one of {INTEGRATORS}", self.integrator)
         if self.gauge and not isinstance(self.word_step, RobbinsMonro):
             raise ParameterError(
@@ -151,13 +146,7 @@ class EventDrivenParameters:
             )
         if self.doc_topic_prior is not None:
             lamda = dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
-            if lamda.min() <= 1.0:
-                raise ParameterError(
-                    "SpikeLDA is a MAP estimator and needs doc_topic_prior (lambda) > 1, so that "
-                    f"kappa = sum(lambda - 1) is positive; found {lamda.min():g}. Add 1 to a "
-                    "collapsed sampler's prior (0.1 becomes 1.1), or use SemiSpikeLDA, which takes "
-                    "any lambda > 0."
-                )
+            require_map_prior(lamda)
             lamda.setflags(write=False)
             object.__setattr__(self, "doc_topic_prior", lamda)
 
@@ -181,6 +170,67 @@ class EventDrivenParameters:
             return np.ones(n_docs), np.zeros((n_docs, self.n_topics))
         inverse = 1.0 / np.maximum(doc_lengths, 1)  # an empty document shows no token: any value
         return 1.0 / self.kappa + inverse, np.outer(inverse, self.doc_topic_prior - 1.0)
+
+
+@dataclass(frozen=True)
+class BatchParameters:
+    """Parameters of semi-SpikeLDA (Alg. 4) and du-SpikeLDA (Remark 2).
+
+    Attributes
+    ----------
+    n_topics : int
+        K.
+    doc_topic_prior : float array [topic]
+        lambda: any positive value for semi-SpikeLDA, > 1 for du-SpikeLDA (checked there).
+    topic_word_prior : float
+        varphi >= 0, a smoothing of our own: the rate of a word synapse is exp(M^alpha) + epsilon,
+        epsilon = varphi K / N with N the number of training tokens, as if each topic had seen each
+        word varphi times more. 0 is the paper's model, which has no prior on Phi.
+    local_iterations : int
+        T: sweeps of burn-in, then as many that are counted.
+    word_step : RobbinsMonro or RMSProp
+        Step of M^alpha. RobbinsMonro counts the spikes of each topic neuron and adds up its eta
+        over the batch; RMSProp is the paper's.
+    doc_step : RobbinsMonro or RMSProp
+        Step of M^beta of du-SpikeLDA; n counts the local iterations.
+    integrator : {"flow", "euler"}
+    """
+
+    n_topics: int
+    doc_topic_prior: np.ndarray
+    topic_word_prior: float = 0.0
+    local_iterations: int = 5
+    word_step: BatchStepRule = field(default_factory=RobbinsMonro)
+    doc_step: BatchStepRule = field(default_factory=RobbinsMonro)
+    integrator: str = "flow"
+
+    def __post_init__(self) -> None:
+        _check_n_topics(self.n_topics)
+        _require(self.integrator in INTEGRATORS, "integrator", f"one of {INTEGRATORS}", self.integrator)
+        _require(self.local_iterations >= 1, "local_iterations", "at least 1", self.local_iterations)
+        _require(self.topic_word_prior >= 0, "topic_word_prior", "at least 0", self.topic_word_prior)
+        lamda = dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
+        lamda.setflags(write=False)
+        object.__setattr__(self, "doc_topic_prior", lamda)
+
+
+def require_map_prior(lamda: np.ndarray) -> None:
+    """SpikeLDA is MAP: kappa = sum(lambda - 1) must be positive in each term."""
+    if lamda.min() <= 1.0:
+        raise ParameterError(
+            "SpikeLDA is a MAP estimator and needs doc_topic_prior (lambda) > 1, so that "
+            f"kappa = sum(lambda - 1) is positive; found {lamda.min():g}. Add 1 to a collapsed "
+            "sampler's prior (0.1 becomes 1.1), or use SemiSpikeLDA, which takes any lambda > 0."
+        )
+
+
+def _check_n_topics(n_topics: Any) -> None:
+    _require(
+        isinstance(n_topics, (int, np.integer)) and n_topics >= 2,
+        "n_topics",
+        "an integer of at least 2",
+        n_topics,
+    )
 
 
 def dirichlet_vector(value: float | np.ndarray, size: int, name: str) -> np.ndarray:

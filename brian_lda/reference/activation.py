@@ -40,3 +40,37 @@ def softmax_winner(u, rate, stream):
         rate[z] = np.exp(u[z] - top)
         total += rate[z]
     return draw_winner(rate, total, stream)
+
+
+BLOCK = 8  # topics per block: one AVX register of float32
+
+
+def padded(n_topics: int) -> int:
+    """Number of topics rounded up to whole blocks; the padding has rate 0 and never wins."""
+    return -(-n_topics // BLOCK) * BLOCK
+
+
+@njit(inline="always")
+def draw_from_blocks(rate, total, n_topics, stream):
+    """`draw_winner` for many topics: find the block of 8 first, then the topic in it.
+
+    `rate` is float32, its length a multiple of BLOCK. Adding eight rates as a tree breaks the chain
+    of dependent additions that a plain cumulated sum is. Rounding can push the target past the last
+    topic: that one wins then (probability about 1e-7).
+    """
+    target = np.float32(uniform(stream)) * total
+    last_block = rate.shape[0] - BLOCK
+    b = 0
+    while True:
+        block = ((rate[b] + rate[b + 1]) + (rate[b + 2] + rate[b + 3])) + (
+            (rate[b + 4] + rate[b + 5]) + (rate[b + 6] + rate[b + 7])
+        )
+        if target < block or b >= last_block:
+            break
+        target -= block
+        b += BLOCK
+    z = b
+    while z < b + BLOCK - 1 and target >= rate[z]:
+        target -= rate[z]
+        z += 1
+    return min(z, n_topics - 1)

@@ -1,0 +1,153 @@
+r"""du-SpikeLDA (Remark 2) at rate level: ed-SpikeLDA's rule, averaged over a mini-batch.
+
+For each document of the mini-batch, 2T local iterations: all its tokens draw their topic from
+softmax(M^alpha_zw + M^beta_zd) with the weights held, then M^beta moves by the average of
+Eq. (MAP discrete dynamics) over these N_d tokens, whose C_zd fell to topic z:
+
+.. math:: M^\beta_{zd} \leftarrow M^\beta_{zd} + \eta\Big[\frac{C_{zd} + \lambda_z - 1}{N_d}
+          e^{-M^\beta_{zd}} - \frac1\kappa - \frac1{N_d}\Big]
+
+The assignments of the last T local iterations are counted into N_zw, and M^alpha makes one
+averaged update (`word_weights`). The paper does not say how local iterations and averaging
+interleave; this is our reading. M^beta starts at N(1, 1) for each visit of a document.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import get_num_threads, get_thread_id, njit, prange
+from scipy import sparse
+
+from brian_lda.parameters import BatchParameters, RobbinsMonro, require_map_prior
+from brian_lda.reference.activation import draw_from_blocks, padded
+from brian_lda.reference.document_batch import batch_tokens
+from brian_lda.reference.plasticity import robbins_monro
+from brian_lda.reference.random_streams import substream_state, uniform
+from brian_lda.reference.word_weights import WordWeights
+
+
+class DelayedSpikeLDAReference:
+    """Rate-level twin of the du-SpikeLDA network.
+
+    Parameters
+    ----------
+    parameters : BatchParameters
+        With every lambda > 1.
+    n_words : int
+    seed : int
+        Seeds the initial weights and, per (update, document), the winners.
+    n_training_tokens : float
+        See `WordWeights`.
+    """
+
+    def __init__(
+        self, parameters: BatchParameters, n_words: int, *, seed: int, n_training_tokens: float
+    ) -> None:
+        require_map_prior(parameters.doc_topic_prior)
+        self.parameters = parameters
+        self.words = WordWeights(parameters, n_words, seed, n_training_tokens)
+        self.seed = seed
+        self.n_updates = 0
+        self._prior = np.zeros(padded(parameters.n_topics))
+        self._prior[: parameters.n_topics] = parameters.doc_topic_prior - 1.0
+
+    def update(self, counts: sparse.csr_array) -> None:
+        """One mini-batch of documents [doc, word]: local iterations, then one update of M^alpha.
+
+        The result does not depend on the number of threads.
+        """
+        batch = batch_tokens(counts)
+        if batch.n_tokens:
+            T = self.parameters.local_iterations
+            rates = self.words.rates(batch.words)
+            key = np.random.SeedSequence([self.seed, 1, self.n_updates])
+            per_thread = np.zeros((get_num_threads(), *rates.shape), np.int32)
+            _local_iterations(
+                batch.start, batch.local_word, batch.count, rates, self._prior,
+                self.parameters.n_topics, T, key.generate_state(1, np.uint64)[0],
+                _doc_rule(self.parameters.doc_step), self.parameters.integrator == "flow",
+                per_thread,
+            )  # fmt: skip
+            N_zw = per_thread.sum(axis=0, dtype=np.int32)
+            self.words.update(batch.words, N_zw, batch.n_docs, T)
+        self.n_updates += 1
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the next update depends on."""
+        return {**self.words.state(), "n_updates": np.array([self.n_updates])}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state returned by `state`."""
+        self.words.set_state(state)
+        self.n_updates = int(state["n_updates"][0])
+
+
+def _doc_rule(rule) -> tuple[bool, float, float, float, float]:
+    if isinstance(rule, RobbinsMonro):
+        return True, rule.scale, rule.offset, rule.power, rule.floor
+    return False, rule.eta, rule.decay, rule.epsilon, 0.0
+
+
+@njit(cache=True)
+def delayed_document_update(p, v, C_z, prior, a, n_tokens, n, n_topics, rule, is_flow):
+    """The averaged M^beta rule for one document, on p = exp M^beta [topic]."""
+    for k in range(n_topics):
+        c = (C_z[k] + prior[k]) / n_tokens
+        if rule[0]:  # RobbinsMonro, in units of the relaxation time 1/a
+            eta = robbins_monro(n, rule[1], rule[2], rule[3], rule[4]) / a
+        else:  # RMSProp
+            g = c / p[k] - a
+            v[k] = rule[2] * v[k] + (1.0 - rule[2]) * g * g
+            eta = rule[1] / np.sqrt(v[k] + rule[3])
+        if is_flow:
+            fade = np.exp(-a * eta)
+            p[k] = fade * p[k] + (1.0 - fade) * c / a
+        else:
+            p[k] *= np.exp(eta * (c / p[k] - a))
+        p[k] = max(min(p[k], 1e30), 1e-30)  # float32 rates; only an Euler step gets there
+
+
+@njit(cache=True, fastmath={"nsz", "arcp", "contract", "reassoc"})
+def _draw_document(local_word, count, rates, p, n_topics, C_z, N_zw, is_kept, rate, stream):
+    """Every token of the document draws its topic with the weights held."""
+    for j in range(local_word.shape[0]):
+        word_rate = rates[local_word[j]]
+        kept_counts = N_zw[local_word[j]]
+        total = np.float32(0.0)
+        for k in range(rate.shape[0]):
+            r = word_rate[k] * p[k]
+            rate[k] = r
+            total += r
+        for _ in range(count[j]):
+            z = draw_from_blocks(rate, total, n_topics, stream)
+            C_z[z] += 1.0
+            if is_kept:
+                kept_counts[z] += 1
+
+
+@njit(cache=True, parallel=True)
+def _local_iterations(
+    start, local_word, count, rates, prior, n_topics, T, seed, rule, is_flow, N_zw
+):
+    width = rates.shape[1]
+    kappa = prior.sum()
+    for d in prange(start.shape[0] - 1):
+        stream = np.empty(1, np.uint64)
+        stream[0] = substream_state(seed, d)
+        entries = slice(start[d], start[d + 1])
+        n_tokens = count[entries].sum()
+        if n_tokens > 0:
+            p, v, C_z = np.zeros(width), np.zeros(width), np.zeros(width)
+            p32, rate = np.zeros(width, np.float32), np.empty(width, np.float32)
+            for k in range(n_topics):  # M^beta ~ N(1, 1), by Box and Muller
+                radius = np.sqrt(-2.0 * np.log(1.0 - uniform(stream)))
+                p[k] = np.exp(1.0 + radius * np.cos(2.0 * np.pi * uniform(stream)))
+            a = 1.0 / kappa + 1.0 / n_tokens
+            for n in range(2 * T):
+                C_z[:] = 0.0
+                p32[:] = p
+                _draw_document(
+                    local_word[entries], count[entries], rates, p32, n_topics,
+                    C_z, N_zw[get_thread_id()], n >= T, rate, stream,
+                )  # fmt: skip
+                delayed_document_update(p, v, C_z, prior, a, n_tokens, n, n_topics, rule, is_flow)

@@ -1,0 +1,121 @@
+r"""SpikeCGS (Alg. 2) at rate level: collapsed Gibbs sampling carried by log-domain weights.
+
+exp M^alpha_zw = C_wz + varphi_w,   exp M^beta_zd = C_zd + lambda_z,   exp b_z = C_z + sum(varphi)
+[Tab. 1(b); Alg. 2 swaps the two priors in its line 1, the table is right].
+
+For each token (w, d) with last assignment z':
+
+- negative phase [line 4]: M^alpha_z'w, M^beta_z'd and b_z' <- tau_1(.) = log(exp(.) - 1)
+- resample [line 5]: z ~ softmax(M^alpha_zw + M^beta_zd - b_z)
+- positive phase [line 6]: M^alpha_zw, M^beta_zd and b_z <- tau_2(.) = log(exp(.) + 1)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from brian_lda.parameters import dirichlet_vector
+from brian_lda.reference.activation import softmax_winner
+from brian_lda.reference.plasticity import tau_1, tau_2
+from brian_lda.reference.random_streams import new_stream
+
+
+def assignment_counts(words, docs, z, n_words, n_docs, n_topics):
+    """C_wz [topic, word], C_zd [doc, topic] and C_z [topic] of the assignments z [token]."""
+    C_wz = np.bincount(z.astype(np.int64) * n_words + words, minlength=n_topics * n_words)
+    C_zd = np.bincount(docs.astype(np.int64) * n_topics + z, minlength=n_docs * n_topics)
+    return (
+        C_wz.reshape(n_topics, n_words),
+        C_zd.reshape(n_docs, n_topics),
+        np.bincount(z, minlength=n_topics),
+    )
+
+
+class SpikeCGSReference:
+    """Rate-level twin of the SpikeCGS network.
+
+    Parameters
+    ----------
+    words, docs : int array [token]
+        The corpus; token i is word words[i] of document docs[i].
+    n_topics, n_words, n_docs : int
+    doc_topic_prior, topic_word_prior : float or array
+        lambda [topic] and varphi [word]; any positive value.
+    seed : int
+        Seeds the first assignments (uniform) and the winners.
+    initial_assignments : int array [token], optional
+    """
+
+    def __init__(
+        self,
+        words: np.ndarray,
+        docs: np.ndarray,
+        *,
+        n_topics: int,
+        n_words: int,
+        n_docs: int,
+        doc_topic_prior: float | np.ndarray,
+        topic_word_prior: float | np.ndarray,
+        seed: int,
+        initial_assignments: np.ndarray | None = None,
+    ) -> None:
+        self._words = np.ascontiguousarray(words, np.int32)
+        self._docs = np.ascontiguousarray(docs, np.int32)
+        self.n_topics = n_topics
+        self.lamda = dirichlet_vector(doc_topic_prior, n_topics, "doc_topic_prior")
+        self.varphi = dirichlet_vector(topic_word_prior, n_words, "topic_word_prior")
+        self._stream = new_stream(seed, 1)
+        if initial_assignments is None:
+            rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
+            initial_assignments = rng.integers(0, n_topics, len(words))
+        self.z = np.array(initial_assignments, np.int32)
+        C_wz, C_zd, C_z = assignment_counts(self._words, self._docs, self.z, n_words, n_docs, n_topics)
+        self._M__alpha = np.log(C_wz.T + self.varphi[:, None])  # [word, topic]: rows are read
+        self._M__beta = np.log(C_zd + self.lamda)
+        self.b = np.log(C_z + self.varphi.sum())
+
+    def sweep(self, order: np.ndarray | None = None, winners: np.ndarray | None = None) -> None:
+        """Resample tokens in the given order (default: each once, as stored).
+
+        `winners` [len(order)] forces the outcome of each resampling.
+        """
+        order = np.arange(len(self.z)) if order is None else np.asarray(order, np.int64)
+        forced = winners is not None
+        winners = np.asarray(winners, np.int32) if forced else np.empty(0, np.int32)
+        _sweep(
+            order, self._words, self._docs, self.z, winners, forced,
+            self._M__alpha, self._M__beta, self.b, self._stream,
+        )  # fmt: skip
+
+    @property
+    def M__alpha(self) -> np.ndarray:
+        """log(C_wz + varphi_w), [topic, word]."""
+        return np.ascontiguousarray(self._M__alpha.T)
+
+    @property
+    def M__beta(self) -> np.ndarray:
+        """log(C_zd + lambda_z), [doc, topic]."""
+        return self._M__beta.copy()
+
+
+@njit(cache=True)
+def _sweep(order, words, docs, z, winners, forced, M__alpha, M__beta, b, stream):
+    K = b.shape[0]
+    u, rate = np.empty(K), np.empty(K)
+    for t in range(order.shape[0]):
+        i = order[t]
+        w, d, old = words[i], docs[i], z[i]
+        M__alpha[w, old] = tau_1(M__alpha[w, old])  # Alg. 2, line 4
+        M__beta[d, old] = tau_1(M__beta[d, old])
+        b[old] = tau_1(b[old])
+        if forced:
+            new = winners[t]
+        else:
+            for k in range(K):
+                u[k] = M__alpha[w, k] + M__beta[d, k] - b[k]
+            new = softmax_winner(u, rate, stream)  # line 5
+        M__alpha[w, new] = tau_2(M__alpha[w, new])  # line 6
+        M__beta[d, new] = tau_2(M__beta[d, new])
+        b[new] = tau_2(b[new])
+        z[i] = new

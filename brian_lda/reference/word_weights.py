@@ -1,0 +1,209 @@
+r"""M^alpha of the delayed-update algorithms: shared by all documents, changed once per mini-batch.
+
+Eq. (semi-likelihood discrete dynamics), with N_zw the counts that a mini-batch collected over T
+kept sweeps and s_z = eta N_z / (|D|T):
+
+.. math:: M^\alpha_{zw} \leftarrow M^\alpha_{zw} + s_z \big[\tfrac{N_{zw}}{N_z}
+          e^{-M^\alpha_{zw}} - 1\big]
+
+or its exact flow p <- e^{-s_z} p + (1 - e^{-s_z}) N_zw/N_z for p = exp M^alpha. With
+`RobbinsMonro`, s_z = sum of eta_n over the N_z/T spikes of topic neuron z in the batch, so that
+the mini-batch moves as far as its tokens one by one would.
+
+Stored as p_zw = exp(-a_z) q_zw (the gauge form): decay is one number per topic neuron, and a batch
+touches only the words that it contains.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from brian_lda.errors import DivergenceError
+from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
+from brian_lda.reference.activation import padded
+
+_FOLD_AT = 200.0  # fold exp(-a_z) into q before q, which grows as exp(a_z), can overflow
+_LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
+
+
+class WordWeights:
+    """The word synapses of all topic neurons.
+
+    Parameters
+    ----------
+    parameters : BatchParameters
+    n_words : int
+    seed : int
+        Seeds the initial weights, N(1, 1) as in the paper.
+    n_training_tokens : float
+        N in epsilon = varphi K / N (see `BatchParameters.topic_word_prior`).
+    """
+
+    def __init__(
+        self, parameters: BatchParameters, n_words: int, seed: int, n_training_tokens: float
+    ) -> None:
+        self.parameters = parameters
+        K = parameters.n_topics
+        rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
+        M__alpha = rng.normal(1.0, 1.0, (K, n_words))
+        self._q = np.zeros((n_words, padded(K)))
+        self._q[:, :K] = np.exp(M__alpha.T)
+        self._a = np.zeros(padded(K))
+        self._v = np.zeros_like(self._q) if isinstance(parameters.word_step, RMSProp) else None
+        self.n_spikes = np.zeros(K)
+        self.set_corpus_size(n_training_tokens)
+
+    def set_corpus_size(self, n_training_tokens: float) -> None:
+        """Fix epsilon for a corpus of this many tokens."""
+        K, varphi = self.parameters.n_topics, self.parameters.topic_word_prior
+        self.epsilon = varphi * K / max(n_training_tokens, 1.0)
+
+    @property
+    def M__alpha(self) -> np.ndarray:
+        """The weights [topic, word]; the smoothing epsilon is not part of them."""
+        K = self.parameters.n_topics
+        with np.errstate(divide="ignore"):
+            return np.maximum((np.log(self._q[:, :K]) - self._a[:K]).T, _LOG_TINY)
+
+    @M__alpha.setter
+    def M__alpha(self, M__alpha: np.ndarray) -> None:
+        self._q[:, : self.parameters.n_topics] = np.exp(M__alpha.T)
+        self._a[:] = 0.0
+
+    @property
+    def phi(self) -> np.ndarray:
+        """Normalised smoothed rates, [topic, word]."""
+        p = np.exp(self.M__alpha) + self.epsilon
+        return p / p.sum(axis=1, keepdims=True)
+
+    def rates(self, words: np.ndarray) -> np.ndarray:
+        """exp(M^alpha) + epsilon of these words, float32 [len(words), padded topics].
+
+        Each row is scaled by its largest entry: a race between topics for one word does not see
+        a factor common to all topics, and float32 must not underflow.
+        """
+        return _rates(self._q, self._a, self.epsilon, words, self.parameters.n_topics)
+
+    def update(self, words: np.ndarray, N_zw: np.ndarray, n_docs: int, n_kept: int) -> None:
+        """One update from the counts of a mini-batch.
+
+        Parameters
+        ----------
+        words : int array [n]
+            The distinct words of the mini-batch.
+        N_zw : int array [n, padded topics]
+            How often each was assigned to each topic in all kept sweeps together.
+        n_docs, n_kept : int
+            |D| and T of the mini-batch.
+        """
+        K = self.parameters.n_topics
+        N_z = N_zw.sum(axis=0)[:K].astype(np.float64)
+        rule = self.parameters.word_step
+        if isinstance(rule, RobbinsMonro):
+            s = accumulated_step(rule, self.n_spikes, N_z / n_kept)
+            finite = _update_per_neuron(self._q, self._a, words, N_zw, N_z, s, self._is_flow)
+            if self._a.max() > _FOLD_AT:
+                self._q *= np.exp(-self._a)
+                self._a[:] = 0.0
+        else:
+            everything = np.zeros((self._q.shape[0], K))
+            everything[words] = N_zw[:, :K]
+            per_doc = 1.0 / (n_docs * n_kept)
+            finite = _update_rmsprop(
+                self._q, self._v, everything * per_doc, N_z * per_doc,
+                rule.eta, rule.decay, rule.epsilon, self._is_flow,
+            )  # fmt: skip
+        self.n_spikes += N_z / n_kept
+        if not finite:
+            raise DivergenceError(
+                "a word synapse became infinite in this update: the Euler step is too long for the "
+                "counts of the mini-batch. Use integrator='flow', which is stable for any step, or "
+                "a smaller word_step."
+            )
+
+    @property
+    def _is_flow(self) -> bool:
+        return self.parameters.integrator == "flow"
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the next update depends on."""
+        state = {"M__alpha": self.M__alpha, "n_spikes": self.n_spikes.copy()}
+        if self._v is not None:
+            state["v__alpha"] = self._v[:, : self.parameters.n_topics].T.copy()
+        return state
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state returned by `state`."""
+        self.M__alpha = state["M__alpha"]
+        self.n_spikes = np.array(state["n_spikes"], np.float64)
+        if self._v is not None:
+            self._v[:, : self.parameters.n_topics] = state["v__alpha"].T
+
+
+def accumulated_step(rule: RobbinsMonro, n: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    """Integral of eta_n from n to n + delta (the floor applies to its mean)."""
+    first, last = 1.0 + n / rule.offset, 1.0 + (n + delta) / rule.offset
+    if rule.power == 1.0:
+        integral = np.log(last / first)
+    else:
+        integral = (last ** (1.0 - rule.power) - first ** (1.0 - rule.power)) / (1.0 - rule.power)
+    return np.maximum(rule.scale * rule.offset * integral, rule.floor * delta)
+
+
+@njit(cache=True)
+def _rates(q, a, epsilon, words, n_topics):
+    out = np.zeros((words.shape[0], q.shape[1]), np.float32)
+    decay = np.exp(-a)
+    row = np.empty(n_topics)
+    for i in range(words.shape[0]):
+        w = words[i]
+        top = 0.0
+        for z in range(n_topics):
+            row[z] = q[w, z] * decay[z] + epsilon
+            top = max(top, row[z])
+        for z in range(n_topics):
+            out[i, z] = row[z] / top if top > 0.0 else 1.0
+    return out
+
+
+@njit(cache=True)
+def _update_per_neuron(q, a, words, N_zw, N_z, s, is_flow):
+    """Update the words of the batch; returns whether every weight is still finite."""
+    K = N_z.shape[0]
+    gain = np.zeros(K)
+    for z in range(K):
+        if N_z[z] > 0.0:
+            gain[z] = np.exp(a[z]) * (np.expm1(s[z]) if is_flow else s[z]) / N_z[z]
+    total = 0.0
+    for i in range(words.shape[0]):
+        row = q[words[i]]
+        for z in range(K):
+            if is_flow:  # p + (e^s - 1) N_zw/N_z; the common factor e^-s is a's
+                row[z] += gain[z] * N_zw[i, z]
+            else:
+                row[z] *= np.exp(gain[z] * N_zw[i, z] / row[z])
+            total += row[z]
+    for z in range(K):
+        if N_z[z] > 0.0:
+            a[z] += s[z]
+    return np.isfinite(total)
+
+
+@njit(cache=True)
+def _update_rmsprop(q, v, N_zw, N_z, eta, decay, epsilon, is_flow):
+    total = 0.0
+    for w in range(N_zw.shape[0]):
+        for z in range(N_z.shape[0]):
+            p = q[w, z]
+            g = N_zw[w, z] / p - N_z[z]  # Eq. (semi-likelihood), before the step size
+            v[w, z] = decay * v[w, z] + (1.0 - decay) * g * g
+            step = eta / np.sqrt(v[w, z] + epsilon)
+            if not is_flow:
+                q[w, z] = p * np.exp(step * g)
+            elif N_z[z] > 0.0:
+                fade = np.exp(-step * N_z[z])
+                q[w, z] = fade * p + (1.0 - fade) * N_zw[w, z] / N_z[z]
+            q[w, z] = max(q[w, z], 1e-300)  # a silent synapse sinks without end in the Euler form
+            total += q[w, z]
+    return np.isfinite(total)
