@@ -133,8 +133,9 @@ def _read_counts(reader: DocwordReader) -> sparse.csr_array:
         indptr[first + 1 : first + 1 + len(entries_of_docs)] += entries_of_docs
         n_read = end
     np.cumsum(indptr, out=indptr)
+    if n_entries <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)  # else scipy widens `indices` to match
     csr = sparse.csr_array((counts, indices, indptr), shape=(n_docs, n_words))
-    csr.sum_duplicates()  # also sorts; nothing to do in UCI's own files
     for buffer in (csr.data, csr.indices, csr.indptr):
         buffer.flags.writeable = False  # ours alone: Corpus need not copy
     return csr
