@@ -54,14 +54,23 @@ class CollapsedGibbs:
             rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
             initial_assignments = rng.integers(0, n_topics, len(words))
         self.z = np.array(initial_assignments, np.int32)
-        C_wz, C_zd, C_z = assignment_counts(self._words, self._docs, self.z, n_words, n_docs, n_topics)
+        self._n_words, self._n_docs = n_words, n_docs
+        self._count()
+
+    def _count(self) -> None:
+        n_topics, n_words, n_docs = self.n_topics, self._n_words, self._n_docs
+        C_wz, C_zd, C_z = assignment_counts(
+            self._words, self._docs, self.z, n_words, n_docs, n_topics
+        )
         width = padded(n_topics)
         self._C_wz = np.zeros((n_words, width), np.int32)
         self._C_wz[:, :n_topics] = C_wz.T
         self._C_zd = np.zeros((n_docs, width), np.int32)
         self._C_zd[:, :n_topics] = C_zd
         self._C_z = C_z.astype(np.int64)
-        self._inverse_total = np.zeros(width, np.float32)  # 1 / (C_z + sum varphi); 0 in the padding
+        self._inverse_total = np.zeros(
+            width, np.float32
+        )  # 1 / (C_z + sum varphi); 0 in the padding
         self._inverse_total[:n_topics] = 1.0 / (C_z + self.varphi.sum())
         self._lamda = np.zeros(width, np.float32)
         self._lamda[:n_topics] = self.lamda
@@ -85,6 +94,16 @@ class CollapsedGibbs:
     def C_zd(self) -> np.ndarray:
         """Tokens of each document in each topic, [doc, topic]."""
         return self._C_zd[:, : self.n_topics].copy()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the next token depends on: the counts follow from the assignments."""
+        return {"z": self.z.copy(), "stream": self._stream.copy()}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state returned by `state`."""
+        self.z = np.array(state["z"], np.int32)
+        self._stream = np.array(state["stream"], np.uint64)
+        self._count()
 
 
 @njit(cache=True, fastmath={"nsz", "arcp", "contract", "reassoc"}, error_model="numpy")

@@ -51,6 +51,11 @@ class DelayedSpikeLDAReference:
         self._prior = np.zeros(padded(parameters.n_topics))
         self._prior[: parameters.n_topics] = parameters.doc_topic_prior - 1.0
 
+    @property
+    def phi(self) -> np.ndarray:
+        """Phi, [topic, word]."""
+        return self.words.phi
+
     def update(self, counts: sparse.csr_array) -> None:
         """One mini-batch of documents [doc, word]: local iterations, then one update of M^alpha.
 

@@ -125,7 +125,9 @@ class EventDrivenReference:
         int32 array [token]
         """
         if len(words) != len(docs):
-            raise ParameterError(f"words and docs must pair up; found {len(words)} and {len(docs)}.")
+            raise ParameterError(
+                f"words and docs must pair up; found {len(words)} and {len(docs)}."
+            )
         drawn = np.empty(len(words), np.int32) if winners is None else np.int32(winners)
         _present(
             np.ascontiguousarray(words, np.int32),
@@ -301,7 +303,9 @@ def _present(
         n_alpha[z] += 1.0
 
         if doc_rule[0] == 0:
-            eta = robbins_monro(n_beta[d], doc_rule[1], doc_rule[2], doc_rule[3], doc_rule[4]) / a[d]
+            eta = (
+                robbins_monro(n_beta[d], doc_rule[1], doc_rule[2], doc_rule[3], doc_rule[4]) / a[d]
+            )
         if beta_as_rate:  # flow in p = exp M
             decay = np.exp(-a[d] * eta)
             gain = (1.0 - decay) / a[d]

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from brian_lda.parameters import BatchParameters
 from brian_lda.reference.activation import draw_from_blocks, padded
-from brian_lda.reference.document_batch import batch_tokens
+from brian_lda.reference.document_batch import BatchTokens, batch_tokens
 from brian_lda.reference.random_streams import substream_state
 from brian_lda.reference.word_weights import WordWeights
 
@@ -50,6 +50,11 @@ class SemiSpikeLDAReference:
         self._lamda = np.zeros(padded(parameters.n_topics), np.float32)
         self._lamda[: parameters.n_topics] = parameters.doc_topic_prior
 
+    @property
+    def phi(self) -> np.ndarray:
+        """Phi, [topic, word]."""
+        return self.words.phi
+
     def update(self, counts: sparse.csr_array) -> None:
         """One iteration of Alg. 4 on a mini-batch of documents [doc, word].
 
@@ -59,20 +64,12 @@ class SemiSpikeLDAReference:
         batch = batch_tokens(counts)
         if batch.n_tokens:
             rates = self.words.rates(batch.words)
-            N_zw = self._sample(batch, rates, T, T)
+            key = np.random.SeedSequence([self.seed, 1, self.n_updates])
+            N_zw = semi_cgs_counts(
+                batch, rates, self._lamda, self.parameters.n_topics, burn_in=T, kept=T, key=key
+            )
             self.words.update(batch.words, N_zw, batch.n_docs, T)
         self.n_updates += 1
-
-    def _sample(self, batch, rates, burn_in, kept):
-        key = np.random.SeedSequence([self.seed, 1, self.n_updates])
-        z = np.empty(batch.n_tokens, np.int32)
-        per_thread = np.zeros((get_num_threads(), *rates.shape), np.int32)
-        _semi_cgs(
-            batch.start, batch.local_word, batch.count, batch.first_token, rates, self._lamda,
-            self.parameters.n_topics, burn_in, kept, key.generate_state(1, np.uint64)[0],
-            z, per_thread,
-        )  # fmt: skip
-        return per_thread.sum(axis=0, dtype=np.int32)  # integers: the order of threads is no matter
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next update depends on."""
@@ -82,6 +79,42 @@ class SemiSpikeLDAReference:
         """Go on from a state returned by `state`."""
         self.words.set_state(state)
         self.n_updates = int(state["n_updates"][0])
+
+
+def semi_cgs_counts(
+    batch: BatchTokens,
+    rates: np.ndarray,
+    lamda: np.ndarray,
+    n_topics: int,
+    *,
+    burn_in: int,
+    kept: int,
+    key: np.random.SeedSequence,
+) -> np.ndarray:
+    """Semi-CGS on each document of a mini-batch, in parallel.
+
+    Parameters
+    ----------
+    batch : BatchTokens
+    rates : float32 array [batch word, padded topic]
+        phi_zw of the batch's words, up to a factor per word.
+    lamda : float32 array [padded topic]
+    n_topics, burn_in, kept : int
+    key : SeedSequence
+        Fixes the draws of every document.
+
+    Returns
+    -------
+    int32 array [batch word, padded topic]
+        N_zw, summed over the kept sweeps.
+    """
+    z = np.empty(batch.n_tokens, np.int32)
+    per_thread = np.zeros((get_num_threads(), *rates.shape), np.int32)
+    _semi_cgs(
+        batch.start, batch.local_word, batch.count, batch.first_token, rates, lamda,
+        n_topics, burn_in, kept, key.generate_state(1, np.uint64)[0], z, per_thread,
+    )  # fmt: skip
+    return per_thread.sum(axis=0, dtype=np.int32)  # integers: the order of threads is no matter
 
 
 @njit(cache=True, fastmath={"nsz", "arcp", "contract", "reassoc"})

@@ -70,7 +70,9 @@ class SpikeCGSReference:
             rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
             initial_assignments = rng.integers(0, n_topics, len(words))
         self.z = np.array(initial_assignments, np.int32)
-        C_wz, C_zd, C_z = assignment_counts(self._words, self._docs, self.z, n_words, n_docs, n_topics)
+        C_wz, C_zd, C_z = assignment_counts(
+            self._words, self._docs, self.z, n_words, n_docs, n_topics
+        )
         self._M__alpha = np.log(C_wz.T + self.varphi[:, None])  # [word, topic]: rows are read
         self._M__beta = np.log(C_zd + self.lamda)
         self.b = np.log(C_z + self.varphi.sum())
@@ -94,9 +96,32 @@ class SpikeCGSReference:
         return np.ascontiguousarray(self._M__alpha.T)
 
     @property
+    def phi(self) -> np.ndarray:
+        """(C_wz + varphi_w) / (C_z + sum varphi), [topic, word]."""
+        return np.exp(self.M__alpha - self.b[:, None])
+
+    @property
     def M__beta(self) -> np.ndarray:
         """log(C_zd + lambda_z), [doc, topic]."""
         return self._M__beta.copy()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the next token depends on."""
+        return {
+            "z": self.z.copy(),
+            "M__alpha": self.M__alpha,
+            "M__beta": self.M__beta,
+            "b": self.b.copy(),
+            "stream": self._stream.copy(),
+        }
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state returned by `state`."""
+        self.z = np.array(state["z"], np.int32)
+        self._M__alpha = np.array(state["M__alpha"].T, np.float64, order="C")
+        self._M__beta = np.array(state["M__beta"], np.float64)
+        self.b = np.array(state["b"], np.float64)
+        self._stream = np.array(state["stream"], np.uint64)
 
 
 @njit(cache=True)

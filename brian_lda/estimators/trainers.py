@@ -1,0 +1,128 @@
+"""What an estimator runs: an algorithm, fed with a corpus, one iteration at a time.
+
+Each trainer offers `iterate()` (one iteration, returns the number of tokens it showed), `phi`
+[topic, word] and `state()` / `set_state()`. An iteration is a pass over the corpus for the
+event-driven and batch algorithms, and one update for those that work on mini-batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from brian_lda.corpus import Corpus, TokenStore, document_batches
+from brian_lda.corpus.streams import DocumentBatch
+
+
+class Trainer(Protocol):
+    """The interface that `TopicModel.fit` drives."""
+
+    @property
+    def phi(self) -> np.ndarray: ...
+
+    def iterate(self) -> int: ...
+
+    def state(self) -> dict[str, np.ndarray]: ...
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None: ...
+
+
+class EventDrivenTrainer:
+    """ed-SpikeLDA and ed-SpikePLSI: each iteration shows every token once, in random order.
+
+    `network` is either twin: the rate-level reference or the spiking network.
+    """
+
+    def __init__(self, network: Any, words: np.ndarray, docs: np.ndarray, seed: int) -> None:
+        self.network, self._words, self._docs, self._seed = network, words, docs, seed
+        self._n_passes = 0
+
+    def iterate(self) -> int:
+        # The order depends on (seed, pass) alone, so that a resumed run sees the same tokens.
+        rng = np.random.default_rng(np.random.SeedSequence([self._seed, 2, self._n_passes]))
+        order = rng.permutation(len(self._words))
+        self.network.present(self._words[order], self._docs[order])
+        self.network.end_pass()
+        self._n_passes += 1
+        return len(order)
+
+    @property
+    def phi(self) -> np.ndarray:
+        # Tab. 1(c): phi_zw ~ exp M^alpha_zw
+        return softmax_rows(self.network.state()["M__alpha"])
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {**self.network.state(), "n_passes": np.array([self._n_passes])}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        self.network.set_state(state)
+        self._n_passes = int(state["n_passes"][0])
+
+
+class GibbsTrainer:
+    """SpikeCGS and CGS: each iteration resamples every token once, in corpus order."""
+
+    def __init__(self, sampler: Any) -> None:
+        self.sampler = sampler
+
+    def iterate(self) -> int:
+        self.sampler.sweep()
+        return len(self.sampler.z)
+
+    @property
+    def phi(self) -> np.ndarray:
+        return self.sampler.phi
+
+    def state(self) -> dict[str, np.ndarray]:
+        return self.sampler.state()
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        self.sampler.set_state(state)
+
+
+class MiniBatchTrainer:
+    """Algorithms with `update(counts)`: each iteration shows one mini-batch of documents."""
+
+    def __init__(
+        self, algorithm: Any, source: Corpus | TokenStore, batch_size: int, seed: int
+    ) -> None:
+        self.algorithm, self._source = algorithm, source
+        self._batch_size, self._seed = batch_size, seed
+        self._batches = self._batches_from(0)
+        self._n_batches = 0
+
+    def _batches_from(self, n_batches: int) -> Iterator[DocumentBatch]:
+        per_pass = -(-self._source.n_docs // self._batch_size)
+        n_pass, skip = divmod(n_batches, per_pass)
+        while True:
+            key = np.random.SeedSequence([self._seed, 2, n_pass]).generate_state(1)[0]
+            for i, batch in enumerate(document_batches(self._source, self._batch_size, int(key))):
+                if i >= skip:
+                    yield batch
+            n_pass, skip = n_pass + 1, 0
+
+    def iterate(self) -> int:
+        batch = next(self._batches)
+        self.algorithm.update(batch.counts)
+        self._n_batches += 1
+        return int(batch.counts.sum())
+
+    @property
+    def phi(self) -> np.ndarray:
+        return self.algorithm.phi
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {**self.algorithm.state(), "n_batches": np.array([self._n_batches])}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        self.algorithm.set_state(state)
+        self._n_batches = int(state["n_batches"][0])
+        self._batches = self._batches_from(self._n_batches)
+
+
+def softmax_rows(M: np.ndarray) -> np.ndarray:
+    """exp M normalised over each row, without overflow."""
+    p = np.exp(M - M.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
