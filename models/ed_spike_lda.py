@@ -11,8 +11,9 @@ the comments: (3a) its first line, (3b) its second]:
 .. math::
     M^\alpha_{zw} &\leftarrow M^\alpha_{zw} + \eta\,h_z \big(x^\alpha_w e^{-M^\alpha_{zw}} - 1\big)
     \quad \forall w, z \\
-    M^\beta_{zd} &\leftarrow M^\beta_{zd} + \eta\,x^\beta_d \Big[\big(h_z + \tfrac{\lambda_z - 1}{N_d}
-    \big) e^{-M^\beta_{zd}} - \tfrac{1}{\kappa} - \tfrac{1}{N_d}\Big] \quad \forall d, z
+    M^\beta_{zd} &\leftarrow M^\beta_{zd} + \eta\,x^\beta_d \Big[\big(h_z +
+    \tfrac{\lambda_z - 1}{N_d}\big) e^{-M^\beta_{zd}} - \tfrac{1}{\kappa} - \tfrac{1}{N_d}\Big]
+    \quad \forall d, z
 
 with :math:`\kappa = \sum_z (\lambda_z - 1)`.
 

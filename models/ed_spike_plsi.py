@@ -14,6 +14,7 @@ The paper starts every M^beta at log(1/K) and uses `VarianceTracking` for both w
 from __future__ import annotations
 
 from brian_lda.models.ed_spike_lda import build_event_driven
+
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.spiking.circuit import Circuit, Shape
 from brian_lda.spiking.inhibition import Inhibition

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from brian2 import Clock, Network, NeuronGroup, SpikeMonitor, Synapses, linked_var, ms, second
+from brian2 import Clock, Network, NeuronGroup, SpikeMonitor, Synapses, linked_var, ms
 
 from brian_lda.errors import ParameterError
 from brian_lda.spiking.clamp import ClampedLayer
@@ -36,6 +36,7 @@ n_winners : integer (linked)             # topic spikes so far: one per finished
 n_winners_before : integer (shared)      # ... before this run
 n_tokens : integer (shared)              # length of this run's sequence
 random_seed : integer (shared)
+tick : second (shared)                   # length of a tick
 """
 
 PACE = """
@@ -165,7 +166,7 @@ def build_circuit(
     record : tuple of str
         Layers to record besides the winners (`brian_lda.spiking.recording`).
     """
-    clock = Clock(dt=inhibition.dt * second, name="tick")
+    clock = Clock(dt=1 * ms, name="clock_tick")  # each run sets it to the pacer's `tick`
     network = Network(name="circuit")
     network.schedule = SCHEDULE
     topics = add_topic_layer(

@@ -117,7 +117,7 @@ class EventDrivenSpiking:
                 self._values[f"{layer}.eta_0__{layer}"] *= rule.amplification
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that the next token depends on (keys: `reference.event_driven.initial_state`)."""
+        """Everything that the next token depends on; keys as in the reference's `initial_state`."""
         K, values = self.parameters.n_topics, self._values
         if self.parameters.gauge:
             M__alpha = values["alpha.m__alpha"].reshape(-1, K) - values["topics.a__alpha"]
@@ -193,7 +193,7 @@ class EventDrivenSpiking:
                 "integrator": parameters.integrator,
                 "gauge": parameters.gauge,
                 "shape": asdict(self._shape),
-                "inhibition": [type(inhibition).__name__, inhibition.normalised, inhibition.dt],
+                "inhibition": [type(inhibition).__name__, inhibition.normalised],
                 "record": layers,
             }
             outputs = tuple(path for path, value in self._values.items() if np.ndim(value))
@@ -221,8 +221,8 @@ class EventDrivenSpiking:
         expected = (self.parameters.n_topics, self._n_words)
         if state[key].shape != expected:
             raise ParameterError(
-                f"{key} must have shape [topic, word] = {expected}; found {state[key].shape}. Was it "
-                "trained with another vocabulary or number of topics?"
+                f"{key} must have shape [topic, word] = {expected}; found {state[key].shape}. "
+                "Was it trained with another vocabulary or number of topics?"
             )
         return np.array(state[key].T, np.float64, order="C").ravel()
 
@@ -233,8 +233,8 @@ class EventDrivenSpiking:
         expected = (self._n_docs, self.parameters.n_topics)
         if state[key].shape != expected:
             raise ParameterError(
-                f"{key} must have shape [doc, topic] = {expected}; found {state[key].shape}. Was it "
-                "trained on another corpus?"
+                f"{key} must have shape [doc, topic] = {expected}; found {state[key].shape}. "
+                "Was it trained on another corpus?"
             )
         return _pad(state[key], self._shape.n_docs, fill).ravel()
 
@@ -278,7 +278,7 @@ def _check_weights(values: dict[str, np.ndarray]) -> None:
         largest = np.abs(value).max()
         if not largest < limit or not np.isfinite(largest):
             raise WeightOverflowError(
-                f"{path.split('.')[1]} must be finite and below {limit:g} in size, so that exp(M) and "
-                f"exp(-M) are numbers; found {largest:g}. With integrator='euler' a step of size eta "
-                "adds eta*exp(-M): use integrator='flow', or a smaller step."
+                f"{path.split('.')[1]} must be finite and below {limit:g} in size, so that exp(M) "
+                f"and exp(-M) are numbers; found {largest:g}. With integrator='euler' a step of "
+                "size eta adds eta*exp(-M): use integrator='flow', or a smaller step."
             )

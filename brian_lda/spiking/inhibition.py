@@ -77,7 +77,7 @@ class Race:
     @property
     def values(self) -> dict[str, float]:
         """Numbers that can change without a rebuild, by name of the Brian variable."""
-        return {}
+        return {"pacer.tick": self.dt}
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Poisson:
     inhibitory_model = "n_attempts : 1"
     between_tokens = "n_attempts = 0"
     fire = """
-    attempt = int(rand()*(1 + exp(I - u - log(rate*dt))) < 1)  # P = o/(1 + o), o = exp(u - I) rate dt
+    attempt = int(rand()*(1 + exp(I - u - log(rate*dt))) < 1)  # odds o = exp(u - I)*rate*dt
     u = 0
     """
     event = ("attempt", "attempt > 0")
@@ -128,7 +128,7 @@ class Poisson:
     @property
     def values(self) -> dict[str, float]:
         """Numbers that can change without a rebuild, by name of the Brian variable."""
-        return {"topics.rate": self.rate}
+        return {"pacer.tick": self.dt, "topics.rate": self.rate}
 
     @property
     def ticks_per_token(self) -> float:

@@ -127,7 +127,8 @@ def read_recorders(result: dict[str, np.ndarray], layers: tuple[str, ...]) -> Sp
     spikes.index["topic"], spikes.time["topic"] = result["winners.i"], result["winners.t"]
     for layer in layers:
         if layer == "latency":
-            spikes.latency = np.exp(result["recorded_latency.log_latency"])
+            with np.errstate(over="ignore"):  # a rate of exp(-2000) may wait for ever
+                spikes.latency = np.exp(result["recorded_latency.log_latency"])
         else:
             spikes.index[layer] = result[f"recorded_{layer}.i"]
             spikes.time[layer] = result[f"recorded_{layer}.t"]

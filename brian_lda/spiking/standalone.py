@@ -1,17 +1,19 @@
 """Circuits as C++ programs: compiled once, cached on disk, run with new values each time.
 
-The cache (`BRIAN_LDA_CACHE`, or the user's cache folder) holds one folder per program, named by the
-hash of everything that it depends on: the source of our network code, the choice of equations, the
-sizes, the versions of Brian and of the compiler. A folder appears by an atomic rename when it is
-complete, so that processes which start together cannot harm each other: both compile, one wins.
+The cache (in the folder BRIAN_LDA_CACHE, or the user's cache) holds one folder per program, named
+by the hash of everything that it depends on: our network code, the choice of equations, the sizes,
+the versions of Brian and of the compiler. A folder appears by an atomic rename when it is complete,
+so that processes which start together cannot harm each other: both compile, one wins.
 
-Each run works in a temporary folder of its own. Arrays go in and out as raw binary files; a run that
-dies or fills the disk leaves everything that was there before untouched.
+Each run works in a temporary folder of its own. Arrays go in and out as raw binary files; a run
+that dies or fills the disk leaves everything that was there before untouched.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import json
 import logging
 import os
@@ -26,11 +28,14 @@ from pathlib import Path
 
 import brian2
 import numpy as np
-from brian2 import second
+from brian2 import prefs, second
 from brian2.core.variables import ArrayVariable
 from brian2.devices.cpp_standalone.device import CPPStandaloneDevice
 
+import brian_lda.models
+from brian_lda.corpus.locate import cache_dir
 from brian_lda.errors import BuildError, SimulationError
+from brian_lda.spiking import circuit, clamp, inhibition, plasticity, recording
 from brian_lda.spiking.circuit import Circuit
 from brian_lda.spiking.simulator import (
     STALLED_AFTER,
@@ -46,38 +51,41 @@ STALLED_EXIT = 3
 
 
 def cache_folder() -> Path:
-    """Where compiled networks are kept: $BRIAN_LDA_CACHE, or the user's cache folder."""
-    if "BRIAN_LDA_CACHE" in os.environ:
-        return Path(os.environ["BRIAN_LDA_CACHE"])
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "brian_lda" / "networks"
+    """Where compiled networks are kept, in the package's cache folder (BRIAN_LDA_CACHE)."""
+    return cache_dir() / "networks"
 
 
 def compiler_found() -> bool:
     """Whether a C++ compiler and make can be called."""
-    return bool(shutil.which(os.environ.get("CXX", "g++")) and shutil.which("make"))
+    return bool(shutil.which(_compiler()) and shutil.which("make"))
 
 
-def program_key(key: Mapping[str, object]) -> str:
+def _compiler() -> str:
+    return os.environ.get("CXX", "g++")
+
+
+def program_key(build: Callable[[], Circuit], key: Mapping[str, object]) -> str:
     """Hash that names a compiled network.
 
     Parameters
     ----------
+    build : callable
+        Builds the circuit; its module, our models and the circuit's parts count as its equations.
     key : mapping
-        What the caller's choice of network depends on, as plain data.
+        What the choice of equations and sizes depends on, as plain data.
     """
-    import brian_lda.models
-    import brian_lda.spiking
-
+    modules = [circuit, clamp, inhibition, plasticity, recording, brian_lda.models]
+    files = {Path(module.__file__) for module in modules} | {Path(__file__)}
+    files |= set(Path(brian_lda.models.__file__).parent.glob("*.py"))
+    files.add(Path(inspect.getfile(getattr(build, "func", build))))
     digest = hashlib.sha256()
-    for package in (brian_lda.spiking, brian_lda.models):
-        for file in sorted(Path(package.__file__).parent.glob("*.py")):
-            digest.update(file.name.encode() + file.read_bytes())
+    for file in sorted(files, key=lambda path: path.name):
+        digest.update(ast.dump(ast.parse(file.read_text())).encode())  # comments do not count
     compiler = subprocess.run(
-        [os.environ.get("CXX", "g++"), "--version"], capture_output=True, text=True, check=False
+        [_compiler(), "--version"], capture_output=True, text=True, check=False
     ).stdout
     # -march=native: a program belongs to the machine that compiled it.
-    versions = (brian2.__version__, np.__version__, compiler, platform.node(), platform.machine())
+    versions = (brian2.__version__, compiler, platform.node(), platform.machine())
     digest.update(json.dumps([key, versions], sort_keys=True, default=repr).encode())
     return digest.hexdigest()[:24]
 
@@ -103,10 +111,16 @@ class StandaloneSimulator:
     def __init__(
         self, build: Callable[[], Circuit], key: Mapping[str, object], outputs: tuple[str, ...]
     ) -> None:
-        self._folder = cache_folder() / program_key({**key, "outputs": outputs})
+        self._folder = cache_folder() / program_key(build, {**key, "outputs": outputs})
         self.built = not (self._folder / "manifest.json").exists()
         if self.built:
-            _compile_into(self._folder, build, outputs)
+            try:
+                _compile_into(self._folder, build, outputs)
+            except OSError as error:
+                raise BuildError(
+                    f"the compiled network could not be stored in {self._folder.parent} ({error}); "
+                    "free some space, or set BRIAN_LDA_CACHE to another folder."
+                ) from error
         self._manifest = json.loads((self._folder / "manifest.json").read_text())
 
     def run(
@@ -124,18 +138,17 @@ class StandaloneSimulator:
             values[name] = np.zeros(capacity, np.int32)
             values[name][: len(index)] = index
         values["pacer.n_tokens"], values["pacer.random_seed"] = len(words), seed
-        with tempfile.TemporaryDirectory(prefix="brian_lda_run_") as name:
-            folder = Path(name)
-            try:
-                arguments = self._write_inputs(folder, values)
-                self._call(folder, arguments)
+        try:
+            with tempfile.TemporaryDirectory(prefix="brian_lda_run_") as name:
+                folder = Path(name)
+                self._call(folder, self._write_inputs(folder, values))
                 return self._read_outputs(folder / "results", len(words))
-            except OSError as error:
-                raise SimulationError(
-                    f"the simulation in {folder} could not write or read its files ({error}); free "
-                    "some space or point TMPDIR to another disk. Nothing that was there before has "
-                    "changed."
-                ) from error
+        except OSError as error:
+            raise SimulationError(
+                f"the simulation could not write or read its files ({error}); free some space in "
+                f"{tempfile.gettempdir()} or point TMPDIR to another disk. The weights are those "
+                "from before the run."
+            ) from error
 
     def _write_inputs(self, folder: Path, values: Mapping[str, np.ndarray | float]) -> list[str]:
         for name in ("in", "results"):
@@ -164,8 +177,8 @@ class StandaloneSimulator:
         if process.returncode < 0:
             name = signal.Signals(-process.returncode).name
             raise SimulationError(
-                f"the compiled network was stopped by {name} in mid-run. The weights are those from "
-                "before the run; present the tokens again (SIGKILL often means out of memory)."
+                f"the compiled network was stopped by {name} in mid-run. The weights are those "
+                "from before the run; present the tokens again (SIGKILL often means out of memory)."
             )
         if process.returncode or message:
             raise SimulationError(
@@ -213,44 +226,48 @@ def _generate_and_compile(
 ) -> dict[str, object]:
     device = CPPStandaloneDevice()  # our own, so that a user's standalone project is left alone
     with brian_settings(device):
-        circuit = build()
-        refuse_unsupported(circuit.network)
+        built = build()
+        refuse_unsupported(built.network)
         device.apply_run_args()
-        for owner, variable, expression in circuit.first_values:
+        device.insert_code("main", f"{built.clock.name}.dt[0] = {_value(built, device, 'tick')};")
+        for owner, variable, expression in built.first_values:
             setattr(owner, variable, expression)
-        circuit.network.run(0 * second, namespace={})  # lists the objects; the loop below runs them
-        device.insert_code("main", _run_until_done(circuit, device))
+        built.network.run(0 * second, namespace={})  # lists the objects; the loop below runs them
+        device.insert_code("main", _run_until_done(built, device))
+        jobs = prefs.devices.cpp_standalone.extra_make_args_unix
+        prefs.devices.cpp_standalone.extra_make_args_unix = [f"-j{os.cpu_count() or 1}"]
         try:
             device.build(directory=str(project), compile=True, run=False, with_output=False)
         except RuntimeError as error:
             raise BuildError(
                 f"the C++ compiler could not build the network ({error}). Try it by hand with "
-                f"`{os.environ.get('CXX', 'g++')} --version`, or use simulator='numpy'."
+                f"`{_compiler()} --version`, or use simulator='numpy'."
             ) from error
-        return _manifest(circuit, device, outputs)
+        finally:
+            prefs.devices.cpp_standalone.extra_make_args_unix = jobs
+        return _manifest(built, device, outputs)
 
 
-def _run_until_done(circuit: Circuit, device: CPPStandaloneDevice) -> str:
+def _value(built: Circuit, device: CPPStandaloneDevice, name: str) -> str:
+    """C++ name of one of the pacer's numbers."""
+    return f"{device.get_array_name(built.pacer.variables[name])}[0]"
+
+
+def _run_until_done(built: Circuit, device: CPPStandaloneDevice) -> str:
     """C++ that seeds the run and ticks until every token has its winner.
 
     A tick ends at most one token, so as many ticks as tokens are left cannot overshoot; a race
     needs a single turn of the loop.
     """
-
-    def value(path: str) -> str:
-        return f"{device.get_array_name(circuit.variable(path))}[0]"
-
-    network, n_winners, n_tokens = (
-        circuit.network.name,
-        value("winners.N"),
-        value("pacer.n_tokens"),
-    )
+    network = built.network.name
+    n_winners = f"{device.get_array_name(built.winners.variables['N'])}[0]"
+    n_tokens = _value(built, device, "n_tokens")
     return f"""
-    _random_generators[0].seed((unsigned long){value("pacer.random_seed")});
+    _random_generators[0].seed((unsigned long){_value(built, device, "random_seed")});
     long idle = 0;
     while ({n_winners} < {n_tokens}) {{
         const long left = {n_tokens} - {n_winners};
-        {network}.run(left*{circuit.clock.name}.dt[0], NULL, 10.0);
+        {network}.run(left*{built.clock.name}.dt[0], NULL, 10.0);
         idle = {n_tokens} - {n_winners} < left ? 0 : idle + left;
         if (idle > {STALLED_AFTER}) exit({STALLED_EXIT});
     }}
@@ -258,7 +275,7 @@ def _run_until_done(circuit: Circuit, device: CPPStandaloneDevice) -> str:
 
 
 def _manifest(
-    circuit: Circuit, device: CPPStandaloneDevice, outputs: tuple[str, ...]
+    built: Circuit, device: CPPStandaloneDevice, outputs: tuple[str, ...]
 ) -> dict[str, object]:
     variables = {}
     for variable in device.arrays:
@@ -268,18 +285,18 @@ def _manifest(
         variables[f"{owner}.{variable.name}"] = {
             "file": device.get_array_filename(variable),
             "dtype": np.dtype(variable.dtype).str,
-            "size": None if owner.startswith(("winners", "recorded")) else _size(circuit, variable),
+            "size": None if owner.startswith(("winners", "recorded")) else _size(built, variable),
         }
     return {
-        "capacity": int(circuit.words.variables["neuron_index"].size),
-        "outputs": ["winners.i", "winners.t", *circuit.outputs, *outputs],
+        "capacity": int(built.words.variables["neuron_index"].size),
+        "outputs": ["winners.i", "winners.t", *built.outputs, *outputs],
         "variables": variables,
     }
 
 
-def _size(circuit: Circuit, variable: ArrayVariable) -> int | None:
+def _size(built: Circuit, variable: ArrayVariable) -> int | None:
     """Expected length of an output; synaptic arrays are full matrices onto the topic layer."""
     if variable.owner.name in ("alpha", "beta") and not variable.scalar:
-        layer = circuit.words if variable.owner.name == "alpha" else circuit.documents
-        return len(layer) * len(circuit.topics)
+        layer = built.words if variable.owner.name == "alpha" else built.documents
+        return len(layer) * len(built.topics)
     return int(variable.size)

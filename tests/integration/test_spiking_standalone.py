@@ -1,0 +1,266 @@
+"""The compiled network: same numbers as the twin, seeds, cache, and what happens when it dies."""
+
+import json
+import os
+import stat
+
+import numpy as np
+import pytest
+from brian2 import NetworkOperation, NeuronGroup, Synapses, get_device, prefs
+from brian_lda.models import ed_spike_lda
+
+from brian_lda.errors import (
+    BuildError,
+    ParameterError,
+    SimulationError,
+    UnsupportedNetworkError,
+    WeightOverflowError,
+)
+from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.spiking import standalone
+from brian_lda.spiking.circuit import Shape
+from brian_lda.spiking.event_driven import EventDrivenSpiking
+from brian_lda.spiking.inhibition import Poisson, Race
+from brian_lda.spiking.recording import Recording
+from brian_lda.spiking.simulator import brian_settings, refuse_unsupported
+
+V, D, K, N_TOKENS = 30, 10, 4, 3000
+PARAMETERS = EventDrivenParameters(K, 1.3, RobbinsMonro(0.5, 10), RobbinsMonro(0.5, 10))
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(0)
+    words, docs = rng.integers(0, V, N_TOKENS), rng.integers(0, D, N_TOKENS)
+    return words, docs, np.bincount(docs, minlength=D)
+
+
+def spiking_network(corpus, seed=1, **options):
+    return EventDrivenSpiking(PARAMETERS, V, corpus[2], seed=seed, **options)
+
+
+def test_weights_equal_the_twin_fed_with_the_same_spikes(corpus):
+    words, docs, lengths = corpus
+    spiking = spiking_network(corpus)
+    reference = EventDrivenReference(PARAMETERS, V, lengths, seed=1)
+    for part in (slice(0, 2000), slice(2000, None)):  # the second run is shorter: no rebuild
+        reference.present(words[part], docs[part], winners=spiking.present(words[part], docs[part]))
+    expected, found = reference.state(), spiking.state()
+    for key in found:  # 3000 updates: rounding errors of 1e-16 each
+        np.testing.assert_allclose(found[key], expected[key], rtol=0, atol=1e-11, err_msg=key)
+
+
+def test_same_seed_same_spikes_byte_for_byte(corpus):
+    words, docs, _ = corpus
+    runs = []
+    for seed in (1, 1, 2):
+        network = spiking_network(corpus, seed)
+        network.set_state(spiking_network(corpus, 1).state())  # the same weights for all
+        winners = [network.present(words, docs) for _ in range(2)]
+        assert not np.array_equal(*winners), "two runs of one network must not repeat themselves"
+        runs.append((np.concatenate(winners).tobytes(), network.state()["M__alpha"].tobytes()))
+    assert runs[0] == runs[1]
+    assert runs[0][0] != runs[2][0]
+
+
+def test_run_resumed_from_its_state_draws_the_same_spikes(corpus):
+    words, docs, _ = corpus
+    network = spiking_network(corpus)
+    network.present(words[:1000], docs[:1000])
+    resumed = spiking_network(corpus, initial=network.state())
+    np.testing.assert_array_equal(network.present(words, docs), resumed.present(words, docs))
+
+
+def test_second_network_of_the_same_shape_does_not_compile(corpus, monkeypatch):
+    spiking_network(corpus).present([0], [0])
+    monkeypatch.setattr(standalone, "_compile_into", lambda *_: pytest.fail("compiled again"))
+    lengths = corpus[2][:-1]  # fewer documents, another prior and another step: the same program
+    parameters = EventDrivenParameters(K, 1.7, RobbinsMonro(0.1), RobbinsMonro(0.2, 5.0))
+    EventDrivenSpiking(parameters, V, lengths, seed=0).present([0, 1], [0, 1])
+
+
+def test_brian_is_left_as_it_was(corpus):
+    device, target = get_device(), prefs.codegen.target
+    spiking_network(corpus).present([0], [0])
+    spiking_network(corpus, simulator="numpy").present([0], [0])
+    assert get_device() is device
+    assert prefs.codegen.target == target
+
+
+def test_recorded_window_holds_the_presented_tokens(corpus):
+    words, docs, _ = corpus
+    network = spiking_network(corpus, simulator="numpy", inhibition=Poisson(rate=300.0))
+    record = Recording(("word", "document", "attempt"), start=-10)
+    winners = network.present(words[:30], docs[:30], record=record)
+    spikes = network.spikes
+    assert spikes.first_token == 20
+    np.testing.assert_array_equal(spikes.index["topic"], winners[20:])
+    # Every tick clamps one word; a token lasts until its winner's spike.
+    ends = np.searchsorted(spikes.time["word"], spikes.time["topic"])
+    np.testing.assert_array_equal(spikes.index["word"][ends], words[20:30])
+    np.testing.assert_array_equal(spikes.index["document"][ends], docs[20:30])
+    assert len(spikes.index["word"]) == ends[-1] + 1 > 10, "a token must last for several ticks"
+    assert set(spikes.time["topic"]) <= set(spikes.time["attempt"])
+
+
+def test_forecast_counts_the_bytes_of_a_race(corpus):
+    words, docs, _ = corpus
+    network = spiking_network(corpus, simulator="numpy")
+    record = Recording(("word", "latency"), start=5, stop=25)
+    winners = network.present(words[:40], docs[:40], record=record)
+    spikes = network.spikes
+    kept = spikes.index["word"].nbytes + spikes.time["word"].nbytes + spikes.latency.nbytes
+    times_of_all_winners = 8 * len(winners)
+    assert record.forecast(40, Race()) == kept + winners.nbytes + times_of_all_winners
+
+
+def broken_program(tmp_path, monkeypatch, corpus, script):
+    """The cached network with its program replaced by a shell script."""
+    network = spiking_network(corpus)
+    network.present([0], [0])
+    simulator = network._simulator(())
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "manifest.json").write_text(json.dumps(simulator._manifest))
+    (folder / "main").write_text(f"#!/bin/sh\n{script}\n")
+    os.chmod(folder / "main", stat.S_IRWXU)
+    monkeypatch.setattr(simulator, "_folder", folder)
+    return network
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("kill -9 $$", "SIGKILL"),
+        ("exit 3", "rates are too low"),
+        ("echo no space left >&2; exit 1", "no space left"),
+        ("exit 0", "free some space"),  # results are missing
+        ("for f in winners_i winners_t; do :; done; exit 7", "exit code 7"),
+    ],
+)
+def test_program_that_dies_leaves_the_weights_as_they_were(
+    tmp_path, monkeypatch, corpus, script, message
+):
+    network = broken_program(tmp_path, monkeypatch, corpus, script)
+    before = network.state()
+    with pytest.raises(SimulationError, match=message):
+        network.present([1, 2], [1, 2])
+    for key, value in network.state().items():
+        np.testing.assert_array_equal(value, before[key])
+
+
+def test_truncated_results_are_noticed(corpus, monkeypatch):
+    """A full disk cuts files short without an error of the program."""
+    network = spiking_network(corpus)
+    simulator = network._simulator(())
+    call = simulator._call
+
+    def call_and_truncate(folder, arguments):
+        call(folder, arguments)
+        name = simulator._manifest["variables"]["beta.M__beta"]["file"]
+        os.truncate(folder / "results" / name, 8)
+
+    monkeypatch.setattr(simulator, "_call", call_and_truncate)
+    with pytest.raises(SimulationError, match="free some space"):
+        network.present([1, 2], [1, 2])
+
+
+def test_cache_that_cannot_be_written(corpus, monkeypatch, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("BRIAN_LDA_CACHE", str(blocked))
+    with pytest.raises(BuildError, match="BRIAN_LDA_CACHE"):
+        spiking_network(corpus).present([0], [0])
+
+
+def test_without_a_compiler_the_network_runs_in_python(corpus, monkeypatch):
+    monkeypatch.setattr(standalone, "compiler_found", lambda: False)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    network = spiking_network(corpus)
+    with pytest.warns(RuntimeWarning, match="No C\\+\\+ compiler"):
+        assert len(network.present([0, 1], [0, 1])) == 2
+
+
+def test_weights_that_overflow_exp_are_refused(corpus):
+    network = spiking_network(corpus, simulator="numpy")
+    for value in (800.0, -800.0, np.nan, np.inf):
+        state = network.state()
+        state["M__beta"][2, 1] = value
+        with pytest.raises(WeightOverflowError, match="M__beta"):
+            network.set_state(state)
+
+
+def test_run_that_overflows_leaves_the_weights_as_they_were(corpus):
+    """Euler adds eta*exp(-M): from M = -600 one step leaves the range of numbers."""
+    parameters = EventDrivenParameters(K, 1.3, integrator="euler")
+    network = EventDrivenSpiking(parameters, V, corpus[2], seed=1, simulator="numpy")
+    state = network.state()
+    state["M__beta"][0] = -600.0
+    network.set_state(state)
+    with pytest.raises(WeightOverflowError, match="integrator='flow'"):
+        network.present([0], [0])
+    np.testing.assert_array_equal(network.state()["M__beta"], state["M__beta"])
+
+
+@pytest.mark.parametrize(
+    ("words", "docs", "message"),
+    [
+        ([V], [0], "another vocabulary"),
+        ([0], [D], "docs must be"),
+        ([-1], [0], "words must be"),
+        ([0, 1], [0], "pair up"),
+    ],
+)
+def test_wrong_tokens_are_refused(corpus, words, docs, message):
+    with pytest.raises(ParameterError, match=message):
+        spiking_network(corpus, simulator="numpy").present(words, docs)
+
+
+def test_wrong_sizes_are_refused(corpus):
+    with pytest.raises(ParameterError, match="n_words"):
+        EventDrivenSpiking(PARAMETERS, 0, corpus[2], seed=1)
+    with pytest.raises(ParameterError, match="n_docs"):
+        EventDrivenSpiking(PARAMETERS, V, [], seed=1)
+    with pytest.raises(ParameterError, match="another vocabulary"):
+        state = spiking_network(corpus, simulator="numpy").state()
+        EventDrivenSpiking(PARAMETERS, V + 1, corpus[2], seed=1, initial=state)
+    with pytest.raises(ParameterError, match="simulator"):
+        spiking_network(corpus, simulator="gpu").present([0], [0])
+
+
+def test_presenting_nothing_is_no_error(corpus):
+    assert len(spiking_network(corpus, simulator="numpy").present([], [])) == 0
+
+
+class TestRefusals:
+    @pytest.fixture
+    def circuit(self):
+        with brian_settings("runtime", "numpy"):
+            yield ed_spike_lda.build(PARAMETERS, Shape(V, D, K, capacity=10), Race())
+
+    def test_our_own_network_passes(self, circuit):
+        refuse_unsupported(circuit.network)
+
+    def test_network_operation(self, circuit):
+        circuit.network.add(NetworkOperation(lambda: None))
+        with pytest.raises(UnsupportedNetworkError, match="silently skip"):
+            refuse_unsupported(circuit.network)
+
+    def test_openmp(self, circuit, monkeypatch):
+        previous = prefs.devices.cpp_standalone.openmp_threads
+        prefs.devices.cpp_standalone.openmp_threads = 2
+        try:
+            with pytest.raises(UnsupportedNetworkError, match="OpenMP"):
+                refuse_unsupported(circuit.network)
+        finally:
+            prefs.devices.cpp_standalone.openmp_threads = previous
+
+    def test_two_sums_onto_one_variable(self, circuit):
+        group = NeuronGroup(2, "total : 1\nx : 1")
+        for name in ("first_sum", "second_sum"):
+            synapses = Synapses(group, group, "total_post = x_pre : 1 (summed)", name=name)
+            synapses.connect()
+            circuit.network.add(synapses)
+        with pytest.raises(UnsupportedNetworkError, match="first_sum|second_sum"):
+            refuse_unsupported(circuit.network)
