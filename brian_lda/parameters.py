@@ -136,8 +136,12 @@ class EventDrivenParameters:
     gauge: bool = True
 
     def __post_init__(self) -> None:
-        _check_n_topics(self.n_topics)
-        _require(self.integrator in INTEGRATORS, "integrator", f"one of {INTEGRATORS}", self.integrator)
+        check_n_topics(self.n_topics)
+        _require(
+            self.integrator in INTEGRATORS, "integrator", f"one of {INTEGRATORS}", self.integrator
+        )
+        _check_rule("word_step", self.word_step, EventStepRule)
+        _check_rule("doc_step", self.doc_step, EventStepRule)
         if self.gauge and not isinstance(self.word_step, RobbinsMonro):
             raise ParameterError(
                 "gauge=True needs one eta per topic neuron, but word_step="
@@ -205,10 +209,21 @@ class BatchParameters:
     integrator: str = "flow"
 
     def __post_init__(self) -> None:
-        _check_n_topics(self.n_topics)
-        _require(self.integrator in INTEGRATORS, "integrator", f"one of {INTEGRATORS}", self.integrator)
-        _require(self.local_iterations >= 1, "local_iterations", "at least 1", self.local_iterations)
-        _require(self.topic_word_prior >= 0, "topic_word_prior", "at least 0", self.topic_word_prior)
+        check_n_topics(self.n_topics)
+        _require(
+            self.integrator in INTEGRATORS, "integrator", f"one of {INTEGRATORS}", self.integrator
+        )
+        _require(
+            isinstance(self.local_iterations, (int, np.integer)) and self.local_iterations >= 1,
+            "local_iterations",
+            "an integer of at least 1",
+            self.local_iterations,
+        )
+        _check_rule("word_step", self.word_step, BatchStepRule)
+        _check_rule("doc_step", self.doc_step, BatchStepRule)
+        _require(
+            self.topic_word_prior >= 0, "topic_word_prior", "at least 0", self.topic_word_prior
+        )
         lamda = dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
         lamda.setflags(write=False)
         object.__setattr__(self, "doc_topic_prior", lamda)
@@ -224,7 +239,12 @@ def require_map_prior(lamda: np.ndarray) -> None:
         )
 
 
-def _check_n_topics(n_topics: Any) -> None:
+def _check_rule(name: str, rule: Any, allowed: Any) -> None:
+    kinds = " or ".join(kind.__name__ for kind in allowed.__args__)
+    _require(isinstance(rule, allowed), name, kinds, rule)
+
+
+def check_n_topics(n_topics: Any) -> None:
     _require(
         isinstance(n_topics, (int, np.integer)) and n_topics >= 2,
         "n_topics",

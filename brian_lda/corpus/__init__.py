@@ -36,7 +36,7 @@ from .corpus import Corpus, as_counts
 from .generate import GeneratedCorpus, make_bars, make_synthetic
 from .gensim_bow import from_gensim
 from .load import NAMED_CORPORA, load_corpus
-from .split import HoldoutSplit, holdout_split
+from .split import HoldoutSplit, halve_documents, holdout_split
 from .store import TokenStore, open_token_store
 from .streams import (
     DocumentBatch,
@@ -60,6 +60,7 @@ __all__ = [
     "corpus_from_texts",
     "document_batches",
     "from_gensim",
+    "halve_documents",
     "holdout_split",
     "load_corpus",
     "make_bars",

@@ -62,7 +62,7 @@ def holdout_split(
         is_test = np.zeros(corpus.n_docs, dtype=bool)
         is_test[document_rng.permutation(corpus.n_docs)[:n_test]] = True
         train, test = corpus.subset(~is_test), corpus.subset(is_test)
-    observed, heldout = _halves(test.counts, token_rng)
+    observed, heldout = halve_documents(test.counts, token_rng)
     if heldout.nnz == 0:
         raise ParameterError(
             f"The {test.n_docs} test documents of {corpus!r} have at most one token each, which "
@@ -80,7 +80,7 @@ def _number_of_test_documents(corpus: Corpus, test_fraction: float) -> int:
     return min(max(1, round(test_fraction * corpus.n_docs)), corpus.n_docs - 1)
 
 
-def _halves(
+def halve_documents(
     counts: sparse.csr_array, rng: np.random.Generator
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Each row's tokens in random order: the first half of them, and the rest."""

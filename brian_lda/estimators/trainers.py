@@ -35,8 +35,11 @@ class EventDrivenTrainer:
     `network` is either twin: the rate-level reference or the spiking network.
     """
 
-    def __init__(self, network: Any, words: np.ndarray, docs: np.ndarray, seed: int) -> None:
+    def __init__(
+        self, network: Any, words: np.ndarray, docs: np.ndarray, seed: int, epsilon: float
+    ) -> None:
         self.network, self._words, self._docs, self._seed = network, words, docs, seed
+        self._epsilon = epsilon
         self._n_passes = 0
 
     def iterate(self) -> int:
@@ -50,8 +53,14 @@ class EventDrivenTrainer:
 
     @property
     def phi(self) -> np.ndarray:
-        # Tab. 1(c): phi_zw ~ exp M^alpha_zw
-        return softmax_rows(self.network.state()["M__alpha"])
+        # Tab. 1(c): phi_zw ~ exp M^alpha_zw; epsilon smooths the read-out, not the network.
+        phi = softmax_rows(self.network.M__alpha) + self._epsilon
+        return phi / phi.sum(axis=1, keepdims=True)
+
+    @property
+    def theta(self) -> np.ndarray:
+        """Theta of the training documents, [doc, topic]."""
+        return softmax_rows(self.network.M__beta)
 
     def state(self) -> dict[str, np.ndarray]:
         return {**self.network.state(), "n_passes": np.array([self._n_passes])}
@@ -74,6 +83,11 @@ class GibbsTrainer:
     @property
     def phi(self) -> np.ndarray:
         return self.sampler.phi
+
+    @property
+    def theta(self) -> np.ndarray:
+        """Theta of the training documents given their assignments, [doc, topic]."""
+        return self.sampler.theta
 
     def state(self) -> dict[str, np.ndarray]:
         return self.sampler.state()

@@ -28,7 +28,8 @@ def svm_accuracy(
     theta_train, theta_test : float array [doc, topic]
     labels_train, labels_test : int array [doc]
     classes : sequence of int, optional
-        Use only documents with these labels (the paper's binary task: `BINARY_GROUPS`).
+        Use only documents with these labels; for the paper's binary task
+        `[corpus.label_names.index(group) for group in BINARY_GROUPS]`.
     seed : int
         LIBLINEAR's dual coordinate descent visits documents in random order.
     """
@@ -38,7 +39,7 @@ def svm_accuracy(
         theta_test, labels_test = theta_test[in_test], labels_test[in_test]
     if len(np.unique(labels_train)) < 2 or len(labels_test) == 0:
         raise ParameterError(
-            "svm_accuracy needs training documents of at least 2 classes and a test document; found "
+            "svm_accuracy needs training documents of 2 or more classes and a test document; found "
             f"{len(np.unique(labels_train))} classes and {len(labels_test)} test documents."
         )
     svm = LinearSVC(loss="hinge", penalty="l2", C=1.0, random_state=seed, max_iter=20_000)

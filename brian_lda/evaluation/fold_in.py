@@ -79,16 +79,38 @@ def fold_in_gibbs(
     return theta
 
 
+def checked_phi(phi: np.ndarray) -> np.ndarray:
+    """phi [topic, word] as float64, refused unless its rows are probabilities."""
+    phi = np.asarray(phi, np.float64)
+    if phi.ndim != 2 or not np.isfinite(phi).all() or (phi < 0).any():
+        raise ParameterError(
+            f"phi must be a finite matrix [topic, word] of probabilities; found shape {phi.shape} "
+            "with negative, infinite or NaN entries, or of another dimension."
+        )
+    if not np.allclose(phi.sum(axis=1), 1.0, rtol=0.0, atol=1e-6):
+        raise ParameterError(
+            "the rows of phi must sum to 1; found sums between "
+            f"{phi.sum(axis=1).min():g} and {phi.sum(axis=1).max():g}."
+        )
+    return phi
+
+
 def _checked(phi, counts, pseudo_count):
     counts = as_counts(counts, require_tokens=False)
-    phi = np.asarray(phi, np.float64)
-    if phi.ndim != 2 or phi.shape[1] != counts.shape[1]:
+    phi = checked_phi(phi)
+    if phi.shape[1] != counts.shape[1]:
         raise ParameterError(
-            f"phi [topic, word] and counts [doc, word] must have the same words; found phi of shape "
+            "phi [topic, word] and counts [doc, word] must have the same words; found phi of shape "
             f"{phi.shape} and counts of shape {counts.shape}. Was the model trained on another "
             "vocabulary?"
         )
-    prior = np.broadcast_to(np.asarray(pseudo_count, np.float64), (len(phi),)).copy()
+    prior = np.asarray(pseudo_count, np.float64)
+    if prior.shape not in ((), (len(phi),)):
+        raise ParameterError(
+            f"pseudo_count must be one number or one per topic ({len(phi)}); found shape "
+            f"{prior.shape}."
+        )
+    prior = np.broadcast_to(prior, (len(phi),)).copy()
     if not np.isfinite(prior).all() or prior.min() < 0:
         raise ParameterError(f"pseudo_count must be at least 0 and finite; found {pseudo_count!r}.")
     return counts, phi, prior
@@ -110,9 +132,8 @@ def _em(start, words, counts, phi, prior, max_iterations, tolerance, out):
                     for z in range(K):
                         p_word += row[z] * theta[z]
                     if p_word > 0.0:  # a word that no topic knows says nothing about theta
-                        share = counts[j] / p_word
                         for z in range(K):
-                            new[z] += share * row[z] * theta[z]
+                            new[z] += counts[j] * (row[z] * theta[z] / p_word)
                 total = new.sum()
                 if total <= 0.0:
                     break
@@ -137,6 +158,8 @@ def _gibbs(start, words, counts, first_token, phi, prior, n_sweeps, seed, out):
         for sweep in range(n_sweeps + 1):
             i = 0
             for j in range(start[d], start[d + 1]):
+                if phi[words[j]].sum() == 0.0:  # as in `_em`: such a word says nothing
+                    continue
                 for _ in range(counts[j]):
                     if sweep > 0:
                         C_z[z_d[i]] -= 1.0

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from brian_lda.corpus import as_counts
 from brian_lda.errors import ParameterError
-from brian_lda.evaluation.fold_in import fold_in
+from brian_lda.evaluation.fold_in import checked_phi, fold_in
 
 FLOOR = 1e-12
 _ENTRIES_AT_ONCE = 1 << 18
@@ -58,9 +58,16 @@ def heldout_perplexity(
             "observed and heldout must be halves of the same documents over the same vocabulary; "
             f"found shapes {observed.shape} and {heldout.shape}."
         )
+    phi = checked_phi(phi)
     if theta is None:
         theta = fold_in(phi, observed, pseudo_count)
-    word_topics = np.ascontiguousarray(np.asarray(phi, np.float64).T)
+    expected = (heldout.shape[0], len(phi))
+    if np.shape(theta) != expected or phi.shape[1] != heldout.shape[1]:
+        raise ParameterError(
+            f"theta [doc, topic] must have shape {expected} and phi {heldout.shape[1]} words; found "
+            f"theta of shape {np.shape(theta)} and phi of shape {phi.shape}."
+        )
+    word_topics = np.ascontiguousarray(phi.T)
     docs = np.repeat(np.arange(heldout.shape[0]), np.diff(heldout.indptr))
     log_likelihood, floor_tokens = 0.0, 0
     for i in range(0, heldout.nnz, _ENTRIES_AT_ONCE):

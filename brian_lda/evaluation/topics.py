@@ -1,4 +1,4 @@
-"""Looking at topics: their words, their coherence, and which topic of one model is which of another."""
+"""Looking at topics: their words, their coherence, and how those of two models pair up."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ def npmi_coherence(phi: np.ndarray, counts: sparse.csr_array, n: int = 10) -> np
     together scores -1; a pair that always does scores 1 (Bouma 2009; Lau et al. 2014).
     """
     counts = as_counts(counts)
+    if n < 2:
+        raise ParameterError(f"n must be at least 2, coherence is about pairs; found {n}.")
     ids = top_word_ids(phi, n)
     used, local = np.unique(ids, return_inverse=True)
     occurs = (counts[:, used] > 0).astype(np.int64)
@@ -77,6 +79,10 @@ def match_topics(phi: np.ndarray, phi_other: np.ndarray) -> TopicMatch:
         raise ParameterError(
             "match_topics needs two models over the same words, the second with at least as many "
             f"topics as the first; found shapes {phi.shape} and {phi_other.shape}."
+        )
+    if not (phi.any(axis=1).all() and phi_other.any(axis=1).all()):
+        raise ParameterError(
+            "match_topics needs topics with a positive weight; found an empty row."
         )
     unit = phi / np.linalg.norm(phi, axis=1, keepdims=True)
     unit_other = phi_other / np.linalg.norm(phi_other, axis=1, keepdims=True)

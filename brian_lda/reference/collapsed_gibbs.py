@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from brian_lda.parameters import dirichlet_vector
+from brian_lda.parameters import check_n_topics, dirichlet_vector
 from brian_lda.reference.activation import draw_from_blocks, padded
 from brian_lda.reference.random_streams import new_stream
-from brian_lda.reference.spike_cgs import assignment_counts
+from brian_lda.reference.spike_cgs import assignment_counts, check_tokens
 
 
 class CollapsedGibbs:
@@ -46,6 +46,7 @@ class CollapsedGibbs:
     ) -> None:
         self._words = np.ascontiguousarray(words, np.int32)
         self._docs = np.ascontiguousarray(docs, np.int32)
+        check_n_topics(n_topics)
         self.n_topics = n_topics
         self.lamda = dirichlet_vector(doc_topic_prior, n_topics, "doc_topic_prior")
         self.varphi = dirichlet_vector(topic_word_prior, n_words, "topic_word_prior")
@@ -53,6 +54,7 @@ class CollapsedGibbs:
         if initial_assignments is None:
             rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
             initial_assignments = rng.integers(0, n_topics, len(words))
+        check_tokens(self._words, self._docs, initial_assignments, n_words, n_docs, n_topics)
         self.z = np.array(initial_assignments, np.int32)
         self._n_words, self._n_docs = n_words, n_docs
         self._count()
@@ -94,6 +96,12 @@ class CollapsedGibbs:
     def C_zd(self) -> np.ndarray:
         """Tokens of each document in each topic, [doc, topic]."""
         return self._C_zd[:, : self.n_topics].copy()
+
+    @property
+    def theta(self) -> np.ndarray:
+        """(C_zd + lambda_z) / (N_d + sum lambda), [doc, topic]."""
+        counts = self.C_zd + self.lamda
+        return counts / counts.sum(axis=1, keepdims=True)
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next token depends on: the counts follow from the assignments."""

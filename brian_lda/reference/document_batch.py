@@ -42,7 +42,7 @@ class BatchTokens:
 
 
 def batch_tokens(counts: sparse.csr_array) -> BatchTokens:
-    """Renumber the words of a mini-batch [doc, word]; O(entries) but for one table of V integers."""
+    """Renumber the words of a mini-batch [doc, word]; O(entries) plus a table of V integers."""
     lookup = np.full(counts.shape[1], -1, np.int32)
     words, local_word = _renumber(counts.indices, lookup)
     start = counts.indptr.astype(np.int64)

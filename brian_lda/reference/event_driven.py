@@ -27,7 +27,13 @@ from numba import njit
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
 from brian_lda.reference.activation import draw_winner, softmax_winner
-from brian_lda.reference.plasticity import euler, flow, robbins_monro, variance_tracking_eta
+from brian_lda.reference.plasticity import (
+    euler,
+    flow,
+    log_add,
+    robbins_monro,
+    variance_tracking_eta,
+)
 from brian_lda.reference.random_streams import new_stream
 
 _ROBBINS_MONRO, _VARIANCE_TRACKING, _ADAGRAD = 0, 1, 2
@@ -128,6 +134,14 @@ class EventDrivenReference:
             raise ParameterError(
                 f"words and docs must pair up; found {len(words)} and {len(docs)}."
             )
+        _check_range("words", words, len(self._m__alpha))
+        _check_range("docs", docs, len(self._beta))
+        if winners is not None:
+            _check_range("winners", winners, self.parameters.n_topics)
+            if len(winners) != len(words):
+                raise ParameterError(
+                    f"winners must name one topic per token ({len(words)}); found {len(winners)}."
+                )
         drawn = np.empty(len(words), np.int32) if winners is None else np.int32(winners)
         _present(
             np.ascontiguousarray(words, np.int32),
@@ -159,7 +173,8 @@ class EventDrivenReference:
             (self.parameters.doc_step, self._doc_memory),
         ):
             if isinstance(rule, AdaGrad):
-                memory[2] *= rule.amplification
+                base_step = memory[2]
+                base_step *= rule.amplification
 
     @property
     def M__alpha(self) -> np.ndarray:
@@ -175,7 +190,11 @@ class EventDrivenReference:
             return np.maximum(np.log(self._beta), _LOG_TINY)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that the next token depends on (keys: see `initial_state`)."""
+        """Everything that the next token depends on (keys: see `initial_state`).
+
+        Beside the weights, which either twin can go on from, the arrays in which this one stores
+        them ("m__alpha", "a__alpha", "p__beta"): with those it goes on to the last bit.
+        """
         state = {
             "M__alpha": self.M__alpha,
             "M__beta": self.M__beta,
@@ -183,6 +202,11 @@ class EventDrivenReference:
             "n_beta": self._n_beta.copy(),
             "stream": self._stream.copy(),
         }
+        if self.parameters.gauge:
+            state["m__alpha"] = np.ascontiguousarray(self._m__alpha.T)
+            state["a__alpha"] = self._offset__alpha.copy()
+        if self._beta_as_rate:
+            state["p__beta"] = self._beta.copy()
         for layer, rule, memory in (
             ("alpha", self.parameters.word_step, self._word_memory),
             ("beta", self.parameters.doc_step, self._doc_memory),
@@ -201,16 +225,31 @@ class EventDrivenReference:
         # The gauge form reads rows [word, :]; the literal form writes whole columns [:, z] of the
         # winner. The memory order follows, the indexing [word, topic] stays.
         order = "C" if self.parameters.gauge else "F"
-        self._m__alpha = np.array(state["M__alpha"].T, np.float64, order=order)
+        exact = self.parameters.gauge and "m__alpha" in state
+        m__alpha = state["m__alpha" if exact else "M__alpha"]
+        self._m__alpha = np.array(m__alpha.T, np.float64, order=order)
         self._offset__alpha = np.zeros(self.parameters.n_topics)
+        if exact:
+            self._offset__alpha += state["a__alpha"]
         M__beta = np.array(state["M__beta"], np.float64, order="C")
-        self._beta = np.exp(M__beta) if self._beta_as_rate else M__beta
+        if self._beta_as_rate and "p__beta" in state:
+            self._beta = np.array(state["p__beta"], np.float64, order="C")
+        else:
+            self._beta = np.exp(M__beta) if self._beta_as_rate else M__beta
         self._n_alpha = np.array(state["n_alpha"], np.float64)
         self._n_beta = np.array(state["n_beta"], np.float64)
         if "stream" in state:
             self._stream = np.array(state["stream"], np.uint64)
         self._word_memory = _synapse_memory(self.parameters.word_step, state, "alpha", order)
         self._doc_memory = _synapse_memory(self.parameters.doc_step, state, "beta", "C")
+
+
+def _check_range(name: str, values: np.ndarray, size: int) -> None:
+    """The kernel reads without bounds checks."""
+    if len(values) and (np.min(values) < 0 or np.max(values) >= size):
+        raise ParameterError(
+            f"{name} must lie in 0..{size - 1}; found {np.min(values)}..{np.max(values)}."
+        )
 
 
 def _rule_code_and_values(rule) -> tuple[int, float, float, float, float]:
@@ -293,8 +332,11 @@ def _present(
         if word_rule[0] == 0:
             eta = robbins_monro(n_alpha[z], word_rule[1], word_rule[2], word_rule[3], word_rule[4])
         if gauge:  # m_zw - a_z: the active synapse gains, the neuron's offset takes the -eta of all
-            gain = np.exp(offset[z] - m__alpha[w, z])
-            m__alpha[w, z] += np.log1p(np.expm1(eta) * gain) if is_flow else eta * gain
+            m = m__alpha[w, z]
+            if is_flow:
+                m__alpha[w, z] = log_add(m, offset[z] + eta + np.log(-np.expm1(-eta)))
+            else:
+                m__alpha[w, z] = m + eta * np.exp(offset[z] - m)
             offset[z] += eta
         else:
             for v in range(V):

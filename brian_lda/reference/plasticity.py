@@ -33,6 +33,12 @@ def tau_2(x):
 
 
 @njit(inline="always")
+def log_add(x, y):
+    """log(exp x + exp y) without overflow."""
+    return max(x, y) + np.log1p(np.exp(-abs(x - y)))
+
+
+@njit(inline="always")
 def euler(M, c, a, eta):
     """The paper's update of one synapse."""
     return M + eta * (c * np.exp(-M) - a)
@@ -43,7 +49,8 @@ def flow(M, c, a, eta):
     """Exact solution of dp/ds = c - a p over a step eta, for M = log p."""
     if c == 0.0:
         return M - a * eta
-    return M - a * eta + np.log1p(c / a * np.expm1(a * eta) * np.exp(-M))
+    # p e^(-a eta) + (c/a)(1 - e^(-a eta)), added in the log domain: finite for any M and eta
+    return log_add(M - a * eta, np.log(c / a) + np.log(-np.expm1(-a * eta)))
 
 
 @njit(inline="always")

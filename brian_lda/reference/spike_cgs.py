@@ -15,10 +15,25 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from brian_lda.parameters import dirichlet_vector
+from brian_lda.errors import ParameterError
+from brian_lda.parameters import check_n_topics, dirichlet_vector
 from brian_lda.reference.activation import softmax_winner
 from brian_lda.reference.plasticity import tau_1, tau_2
 from brian_lda.reference.random_streams import new_stream
+
+
+def check_tokens(words, docs, z, n_words, n_docs, n_topics) -> None:
+    """Refuse tokens out of range: the kernels read without bounds checks."""
+    for name, values, size in (
+        ("words", words, n_words),
+        ("docs", docs, n_docs),
+        ("initial_assignments", z, n_topics),
+    ):
+        if len(values) != len(words) or np.min(values) < 0 or np.max(values) >= size:
+            raise ParameterError(
+                f"{name} must hold one number in 0..{size - 1} per token ({len(words)}); found "
+                f"{len(values)} in {np.min(values)}..{np.max(values)}."
+            )
 
 
 def assignment_counts(words, docs, z, n_words, n_docs, n_topics):
@@ -62,6 +77,7 @@ class SpikeCGSReference:
     ) -> None:
         self._words = np.ascontiguousarray(words, np.int32)
         self._docs = np.ascontiguousarray(docs, np.int32)
+        check_n_topics(n_topics)
         self.n_topics = n_topics
         self.lamda = dirichlet_vector(doc_topic_prior, n_topics, "doc_topic_prior")
         self.varphi = dirichlet_vector(topic_word_prior, n_words, "topic_word_prior")
@@ -69,6 +85,7 @@ class SpikeCGSReference:
         if initial_assignments is None:
             rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
             initial_assignments = rng.integers(0, n_topics, len(words))
+        check_tokens(self._words, self._docs, initial_assignments, n_words, n_docs, n_topics)
         self.z = np.array(initial_assignments, np.int32)
         C_wz, C_zd, C_z = assignment_counts(
             self._words, self._docs, self.z, n_words, n_docs, n_topics
@@ -104,6 +121,12 @@ class SpikeCGSReference:
     def M__beta(self) -> np.ndarray:
         """log(C_zd + lambda_z), [doc, topic]."""
         return self._M__beta.copy()
+
+    @property
+    def theta(self) -> np.ndarray:
+        """(C_zd + lambda_z) / (N_d + sum lambda), [doc, topic]."""
+        counts = np.exp(self._M__beta)
+        return counts / counts.sum(axis=1, keepdims=True)
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next token depends on."""

@@ -24,6 +24,7 @@ from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
 from brian_lda.reference.activation import padded
 
 _FOLD_AT = 200.0  # fold exp(-a_z) into q before q, which grows as exp(a_z), can overflow
+_SMALLEST = 1e-300
 _LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
 
 
@@ -102,10 +103,7 @@ class WordWeights:
         rule = self.parameters.word_step
         if isinstance(rule, RobbinsMonro):
             s = accumulated_step(rule, self.n_spikes, N_z / n_kept)
-            finite = _update_per_neuron(self._q, self._a, words, N_zw, N_z, s, self._is_flow)
-            if self._a.max() > _FOLD_AT:
-                self._q *= np.exp(-self._a)
-                self._a[:] = 0.0
+            finite = self._update_per_neuron(words, N_zw, N_z, s)
         else:
             everything = np.zeros((self._q.shape[0], K))
             everything[words] = N_zw[:, :K]
@@ -122,23 +120,68 @@ class WordWeights:
                 "a smaller word_step."
             )
 
+    def _update_per_neuron(
+        self, words: np.ndarray, N_zw: np.ndarray, N_z: np.ndarray, s: np.ndarray
+    ) -> bool:
+        """Returns whether every weight is still finite."""
+        fired = np.flatnonzero(N_z)
+        full = fired[self._a[fired] + s[fired] > _FOLD_AT]
+        if len(full):
+            self._q[:, full] *= np.exp(-self._a[full])
+            self._a[full] = 0.0
+        if not self._is_flow:
+            gain = np.zeros(len(N_z))
+            gain[fired] = s[fired] * np.exp(self._a[fired]) / N_z[fired]
+            finite = _grow_euler(self._q, words, N_zw, gain) and s.max() < 2 * _FOLD_AT
+        else:
+            # p <- e^-s p + (1 - e^-s) N_zw/N_z. A step too long for the gauge acts on q itself.
+            long = full[s[full] > _FOLD_AT]
+            self._q[:, long] *= np.exp(-s[long])
+            gain = np.zeros(len(N_z))
+            gain[fired] = np.exp(self._a[fired]) * np.expm1(np.minimum(s[fired], _FOLD_AT))
+            gain[long] = -np.expm1(-s[long])
+            gain[fired] /= N_z[fired]
+            _grow_flow(self._q, words, N_zw, gain)
+            s = s.copy()
+            s[long] = 0.0
+            finite = True
+        self._a[fired] += s[fired]
+        if len(full):  # what a synapse forgot entirely must still be a positive number
+            np.maximum(self._q[:, : len(N_z)], _SMALLEST, out=self._q[:, : len(N_z)])
+        return finite
+
     @property
     def _is_flow(self) -> bool:
         return self.parameters.integrator == "flow"
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that the next update depends on."""
-        state = {"M__alpha": self.M__alpha, "n_spikes": self.n_spikes.copy()}
+        """Everything that the next update depends on.
+
+        "M__alpha" is for the other twin; "q__alpha" and "a__alpha", in which the weights are
+        stored, let this one go on to the last bit.
+        """
+        K = self.parameters.n_topics
+        state = {
+            "M__alpha": self.M__alpha,
+            "q__alpha": self._q[:, :K].T.copy(),
+            "a__alpha": self._a[:K].copy(),
+            "n_spikes": self.n_spikes.copy(),
+        }
         if self._v is not None:
-            state["v__alpha"] = self._v[:, : self.parameters.n_topics].T.copy()
+            state["v__alpha"] = self._v[:, :K].T.copy()
         return state
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from a state returned by `state`."""
-        self.M__alpha = state["M__alpha"]
+        """Go on from a state returned by `state` of either twin."""
+        K = self.parameters.n_topics
+        if "q__alpha" in state:
+            self._q[:, :K] = state["q__alpha"].T
+            self._a[:K] = state["a__alpha"]
+        else:
+            self.M__alpha = state["M__alpha"]
         self.n_spikes = np.array(state["n_spikes"], np.float64)
         if self._v is not None:
-            self._v[:, : self.parameters.n_topics] = state["v__alpha"].T
+            self._v[:, :K] = state["v__alpha"].T
 
 
 def accumulated_step(rule: RobbinsMonro, n: np.ndarray, delta: np.ndarray) -> np.ndarray:
@@ -168,25 +211,23 @@ def _rates(q, a, epsilon, words, n_topics):
 
 
 @njit(cache=True)
-def _update_per_neuron(q, a, words, N_zw, N_z, s, is_flow):
-    """Update the words of the batch; returns whether every weight is still finite."""
-    K = N_z.shape[0]
-    gain = np.zeros(K)
-    for z in range(K):
-        if N_z[z] > 0.0:
-            gain[z] = np.exp(a[z]) * (np.expm1(s[z]) if is_flow else s[z]) / N_z[z]
+def _grow_flow(q, words, N_zw, gain):
+    for i in range(words.shape[0]):
+        row = q[words[i]]
+        for z in range(gain.shape[0]):
+            row[z] += gain[z] * N_zw[i, z]
+
+
+@njit(cache=True)
+def _grow_euler(q, words, N_zw, gain):
+    """Returns whether every weight is still finite."""
     total = 0.0
     for i in range(words.shape[0]):
         row = q[words[i]]
-        for z in range(K):
-            if is_flow:  # p + (e^s - 1) N_zw/N_z; the common factor e^-s is a's
-                row[z] += gain[z] * N_zw[i, z]
-            else:
+        for z in range(gain.shape[0]):
+            if N_zw[i, z] > 0:
                 row[z] *= np.exp(gain[z] * N_zw[i, z] / row[z])
-            total += row[z]
-    for z in range(K):
-        if N_z[z] > 0.0:
-            a[z] += s[z]
+                total += row[z]
     return np.isfinite(total)
 
 
@@ -204,6 +245,8 @@ def _update_rmsprop(q, v, N_zw, N_z, eta, decay, epsilon, is_flow):
             elif N_z[z] > 0.0:
                 fade = np.exp(-step * N_z[z])
                 q[w, z] = fade * p + (1.0 - fade) * N_zw[w, z] / N_z[z]
-            q[w, z] = max(q[w, z], 1e-300)  # a silent synapse sinks without end in the Euler form
+            q[w, z] = max(
+                q[w, z], _SMALLEST
+            )  # a silent synapse sinks without end in the Euler form
             total += q[w, z]
     return np.isfinite(total)

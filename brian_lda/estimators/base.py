@@ -1,0 +1,245 @@
+"""What all topic models of this package share: scikit-learn's conventions around a `Trainer`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numba
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from brian_lda.corpus import Corpus, TokenStore, as_counts, halve_documents
+from brian_lda.errors import BackendError, ModelFileError, ParameterError
+from brian_lda.estimators.model_file import load_model, save_model
+from brian_lda.estimators.trainers import Trainer
+from brian_lda.evaluation import HeldOutScore, fold_in, heldout_perplexity, top_words
+from brian_lda.parameters import check_n_topics
+
+Callback = Callable[["TopicModel", dict[str, Any]], Any]
+BACKENDS = ("rate", "brian2")
+
+
+class TopicModel(TransformerMixin, BaseEstimator):
+    """Base of the estimators; not used by itself.
+
+    A subclass sets its parameters in `__init__`, says in `_make_trainer` how they become an
+    algorithm, and in `_pseudo_count` which prior its theta has.
+
+    Attributes
+    ----------
+    components_ : float array [topic, word]
+        Phi; rows sum to 1.
+    history_ : list of dict
+        Per iteration: iteration, tokens (shown so far), seconds (spent training so far), and what
+        callbacks added (perplexity).
+    n_iter_ : int
+    n_features_in_ : int
+        V.
+    vocabulary_ : tuple of str or None
+        Known when the model was fitted on a `Corpus`.
+    """
+
+    spiking: ClassVar[bool] = True  # has a network of spiking neurons beside its rate-level form
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train on a corpus.
+
+        Parameters
+        ----------
+        X : Corpus or matrix-like [doc, word]
+            Word counts; `SemiSpikeLDA`, `SpikeLDA(update="delayed")` and
+            `StochasticGradientMCMCLDA` also take a `TokenStore`, which stays on disk.
+        y : ignored
+        """
+        source = as_source(X)
+        self._check_parameters()
+        self.vocabulary_ = X.vocabulary if isinstance(X, (Corpus, TokenStore)) else None
+        self.n_features_in_ = source.n_words
+        self.history_: list[dict[str, Any]] = []
+        with self._threads():
+            self.trainer_ = self._make_trainer(source, self._seed())
+            self._train(self.n_iterations())
+        return self
+
+    def n_iterations(self) -> int:
+        """How many iterations `fit` makes."""
+        return self.max_iter
+
+    def _train(self, n_iterations: int) -> None:
+        started_at = self.history_[-1] if self.history_ else {"tokens": 0, "seconds": 0.0}
+        tokens, seconds = started_at["tokens"], started_at["seconds"]
+        try:
+            for _ in range(n_iterations):
+                start = time.perf_counter()
+                tokens += self.trainer_.iterate()
+                seconds += time.perf_counter() - start
+                record = {
+                    "iteration": len(self.history_) + 1,
+                    "tokens": int(tokens),
+                    "seconds": seconds,
+                }
+                self.history_.append(record)
+                # Not `any(...)`: every callback sees every iteration.
+                if True in [callback(self, record) is True for callback in self.callbacks or ()]:
+                    break
+        finally:  # an interrupted fit leaves a usable model
+            self.n_iter_ = len(self.history_)
+            self.components_ = self.trainer_.phi
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Theta of documents, with Phi fixed (MAP fold-in); float array [doc, topic]."""
+        check_is_fitted(self, "components_")
+        counts = as_counts(X, require_tokens=False)
+        self._check_vocabulary(counts)
+        return fold_in(self.components_, counts, self._pseudo_count())
+
+    def perplexity(self, X_observed: Any, X_heldout: Any) -> float:
+        """Held-out perplexity (see `brian_lda.evaluation.heldout_perplexity`)."""
+        return self.heldout_score(X_observed, X_heldout).perplexity
+
+    def heldout_score(self, X_observed: Any, X_heldout: Any) -> HeldOutScore:
+        """Perplexity with the number of tokens that hit its floor; usable inside callbacks."""
+        phi = self.current_phi()
+        observed = as_counts(X_observed, argument="X_observed", require_tokens=False)
+        self._check_vocabulary(observed)
+        return heldout_perplexity(phi, observed, X_heldout, pseudo_count=self._pseudo_count())
+
+    def current_phi(self) -> np.ndarray:
+        """Phi [topic, word] as of now, also while `fit` is running (for callbacks)."""
+        trainer = getattr(self, "trainer_", None)
+        if trainer is not None:
+            return trainer.phi
+        check_is_fitted(self, "components_")
+        return self.components_
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the log of the perplexity of one half of each document given the other half.
+
+        The halves are drawn with a fixed seed, so that `GridSearchCV` compares like with like.
+        """
+        observed, heldout = halve_documents(as_counts(X), np.random.default_rng(0))
+        return -float(np.log(self.perplexity(observed, heldout)))
+
+    def top_words(self, n: int = 10, vocabulary: Sequence[str] | None = None) -> list[list[str]]:
+        """The n most probable words of each topic."""
+        check_is_fitted(self, "components_")
+        vocabulary = vocabulary if vocabulary is not None else self.vocabulary_
+        if vocabulary is None:
+            raise ParameterError(
+                "the words are not known, because the model was fitted on a plain matrix: pass "
+                "vocabulary=... (for a CountVectorizer: vectorizer.get_feature_names_out())."
+            )
+        return top_words(self.components_, list(vocabulary), n)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to an HDF5 file (nothing is pickled)."""
+        check_is_fitted(self, "components_")
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> TopicModel:
+        """Read a model that `save` wrote; `SemiSpikeLDA.load` refuses another class's file."""
+        known = {model.__name__: model for model in _concrete_subclasses(TopicModel)}
+        model = load_model(path, known)
+        if not isinstance(model, cls):
+            raise ModelFileError(
+                f"{path} holds a {type(model).__name__}, not a {cls.__name__}; read it with "
+                f"{type(model).__name__}.load or TopicModel.load."
+            )
+        return model
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of `transform`: topic0, topic1, ..."""
+        check_is_fitted(self, "components_")
+        return np.array([f"topic{z}" for z in range(len(self.components_))], dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _make_trainer(self, source: Corpus | TokenStore, seed: int) -> Trainer:
+        raise NotImplementedError
+
+    def _pseudo_count(self) -> float | np.ndarray:
+        """Prior of theta in the fold-in, as counts."""
+        return self.doc_topic_prior
+
+    def _check_parameters(self) -> None:
+        check_n_topics(self.n_topics)
+        n_iterations = self.n_iterations()
+        if not isinstance(n_iterations, (int, np.integer)) or n_iterations < 1:
+            raise ParameterError(
+                f"max_iter must be an integer of at least 1; found {n_iterations!r}."
+            )
+        if self.backend not in BACKENDS:
+            raise ParameterError(f"backend must be one of {BACKENDS}; found {self.backend!r}.")
+        if self.backend == "brian2" and not self.spiking:
+            raise BackendError(
+                f"{type(self).__name__} is a baseline without spikes; use backend='rate'."
+            )
+
+    def _check_vocabulary(self, counts: Any) -> None:
+        if counts.shape[1] != self.n_features_in_:
+            raise ParameterError(
+                f"the model knows {self.n_features_in_} words, X has {counts.shape[1]} columns: "
+                "count the documents over the vocabulary of the training corpus."
+            )
+
+    def _seed(self) -> int:
+        """`random_state` as one integer; None draws a fresh one and keeps it in `seed_`."""
+        state = self.random_state
+        if state is None:
+            self.seed_ = int(np.random.SeedSequence().generate_state(1)[0])
+        elif isinstance(state, (int, np.integer)) and state >= 0:
+            self.seed_ = int(state)
+        elif isinstance(state, (np.random.RandomState, np.random.Generator)):
+            draw = state.randint if isinstance(state, np.random.RandomState) else state.integers
+            self.seed_ = int(draw(2**31 - 1))
+        else:
+            raise ParameterError(
+                f"random_state must be None, an integer >= 0 or a numpy generator; found {state!r}."
+            )
+        return self.seed_
+
+    @contextmanager
+    def _threads(self):
+        n_jobs = getattr(self, "n_jobs", None)
+        if n_jobs is None:
+            yield
+            return
+        before = numba.get_num_threads()
+        limit = numba.config.NUMBA_NUM_THREADS
+        wanted = limit if n_jobs == -1 else n_jobs
+        if not isinstance(wanted, (int, np.integer)) or wanted < 1:
+            raise ParameterError(f"n_jobs must be None, -1 or at least 1; found {n_jobs!r}.")
+        numba.set_num_threads(min(int(wanted), limit))
+        try:
+            yield
+        finally:
+            numba.set_num_threads(before)
+
+    def _more_tags(self):  # scikit-learn < 1.6
+        return {"X_types": ["sparse", "2darray"], "requires_positive_X": True}
+
+
+def _concrete_subclasses(base: type) -> list[type]:
+    found = []
+    for child in base.__subclasses__():
+        found += [child] if not child.__name__.startswith("_") else []
+        found += _concrete_subclasses(child)
+    return found
+
+
+def as_source(X: Any) -> Corpus | TokenStore:
+    """X as something with documents: itself, or a corpus around a matrix."""
+    if isinstance(X, (Corpus, TokenStore)):
+        return X
+    counts = as_counts(X)
+    return Corpus(counts, tuple(map(str, range(counts.shape[1]))))

@@ -1,0 +1,209 @@
+"""The paper's online baselines on smoothed LDA: stochastic variational inference and SGMCMC."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.decomposition import LatentDirichletAllocation
+
+from brian_lda.corpus import Corpus
+from brian_lda.errors import ParameterError
+from brian_lda.estimators.base import Callback, TopicModel, as_source
+from brian_lda.estimators.trainers import MiniBatchTrainer
+from brian_lda.reference.sgmcmc import StochasticGradientMCMC
+
+
+class _VariationalUpdates:
+    """scikit-learn's online variational Bayes with the paper's step a (1 + t/b)^-c.
+
+    scikit-learn's weight of update t is (learning_offset + n_batch_iter_)^-learning_decay: the
+    offset is chosen for the first update, and n_batch_iter_ is set before each later one.
+    """
+
+    def __init__(self, model: StochasticVariationalLDA, n_docs: int, seed: int) -> None:
+        a, b, c = model.step
+        if not (0 < a <= 1 and b > 0 and 0.5 < c <= 1):
+            raise ParameterError(
+                "step must be (a, b, c) with 0 < a <= 1, b > 0 and 0.5 < c <= 1; found "
+                f"{model.step!r}."
+            )
+        self._first = max(a ** (-1.0 / c), 2.0)  # scikit-learn wants an offset of at least 1
+        self._b = b
+        self.lda = LatentDirichletAllocation(
+            n_components=model.n_topics,
+            doc_topic_prior=model.doc_topic_prior,
+            topic_word_prior=model.topic_word_prior,
+            learning_method="online",
+            learning_decay=c,
+            learning_offset=self._first - 1.0,
+            max_doc_update_iter=model.local_iterations,
+            total_samples=n_docs,
+            random_state=seed % 2**32,
+        )
+        self._n_updates = 0
+
+    def update(self, counts: sparse.csr_array) -> None:
+        if self._n_updates:
+            n_batch_iter = 1.0 + self._first * self._n_updates / self._b
+            self.lda.n_batch_iter_ = n_batch_iter
+        self.lda.partial_fit(sparse.csr_matrix(counts, dtype=np.float64))
+        self._n_updates += 1
+
+    @property
+    def phi(self) -> np.ndarray:
+        return self.lda.components_ / self.lda.components_.sum(axis=1, keepdims=True)
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"components": self.lda.components_, "n_updates": np.array([self._n_updates])}
+
+
+class StochasticVariationalLDA(TopicModel):
+    """Baseline SVI (Hoffman et al. 2013): scikit-learn's online LDA with the paper's schedule.
+
+    Parameters
+    ----------
+    n_topics : int
+    doc_topic_prior, topic_word_prior : float
+        lambda and varphi. The paper offsets both by +0.5 for variational methods.
+    max_iter : int
+        Mini-batch updates.
+    batch_size, local_iterations : int
+    step : tuple (a, b, c)
+        Weight of update t: a (1 + t/b)^-c. Default: the paper's for NIPS.
+    total_documents : int, optional
+        Corpus size D for `partial_fit`, which cannot know it.
+    random_state, callbacks :
+        As in the other estimators.
+    """
+
+    spiking = False
+    backend = "rate"
+
+    def __init__(
+        self,
+        *,
+        n_topics: int = 10,
+        doc_topic_prior: float = 0.6,
+        topic_word_prior: float = 0.51,
+        max_iter: int = 1000,
+        batch_size: int = 64,
+        local_iterations: int = 30,
+        step: tuple[float, float, float] = (0.1, 10_000.0, 0.7),
+        total_documents: int | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.local_iterations = local_iterations
+        self.step = step
+        self.total_documents = total_documents
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _updates(self, n_docs: int, n_words: int, seed: int) -> Any:
+        if np.ndim(self.doc_topic_prior) or np.ndim(self.topic_word_prior):
+            raise ParameterError(
+                "scikit-learn's variational LDA takes symmetric priors only: pass one number each "
+                "for doc_topic_prior and topic_word_prior."
+            )
+        return _VariationalUpdates(self, n_docs, seed)
+
+    def _make_trainer(self, source, seed):
+        updates = self._updates(source.n_docs, source.n_words, seed)
+        return MiniBatchTrainer(updates, source, self.batch_size, seed)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """One pass over newly arrived documents, in mini-batches; needs `total_documents`."""
+        self._check_parameters()
+        X = as_source(X)
+        if getattr(self, "trainer_", None) is None:
+            if self.total_documents is None:
+                raise ParameterError(
+                    f"{type(self).__name__} scales each mini-batch to the corpus: set "
+                    "total_documents=D before partial_fit. (The SpikeLDA estimators need no D.)"
+                )
+            self.n_features_in_, self.history_ = X.n_words, []
+            self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
+            self._online = self._updates(self.total_documents, X.n_words, self._seed())
+        self._check_vocabulary(X.counts)
+        self.trainer_ = MiniBatchTrainer(self._online, X, self.batch_size, self.seed_)
+        with self._threads():
+            self._train(-(-X.n_docs // self.batch_size))
+        return self
+
+    def _pseudo_count(self):
+        return max(self.doc_topic_prior - 0.5, 1e-3)  # the paper's offset taken back
+
+
+class StochasticGradientMCMCLDA(StochasticVariationalLDA):
+    """Baseline SGMCMC: SGRLD with the expanded mean (Patterson & Teh 2013).
+
+    Parameters
+    ----------
+    n_topics : int
+    doc_topic_prior, topic_word_prior : float or array
+        lambda [topic] and varphi [word].
+    max_iter : int
+        Mini-batch updates.
+    batch_size, local_iterations : int
+        Documents per mini-batch; sweeps of burn-in, then as many that are counted.
+    step : tuple (a, b, c)
+        Step size of update t: a (1 + t/b)^-c. Default: the paper's for NIPS.
+    total_documents : int, optional
+        Corpus size D for `partial_fit`, which cannot know it.
+    n_jobs : int, optional
+        Threads; the result does not depend on it.
+    random_state, callbacks :
+        As in the other estimators.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_topics: int = 10,
+        doc_topic_prior: float | np.ndarray = 0.1,
+        topic_word_prior: float | np.ndarray = 0.01,
+        max_iter: int = 1000,
+        batch_size: int = 64,
+        local_iterations: int = 5,
+        step: tuple[float, float, float] = (0.05, 1000.0, 0.7),
+        total_documents: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        super().__init__(
+            n_topics=n_topics,
+            doc_topic_prior=doc_topic_prior,
+            topic_word_prior=topic_word_prior,
+            max_iter=max_iter,
+            batch_size=batch_size,
+            local_iterations=local_iterations,
+            step=step,
+            total_documents=total_documents,
+            random_state=random_state,
+            callbacks=callbacks,
+        )
+        self.n_jobs = n_jobs
+
+    def _updates(self, n_docs: int, n_words: int, seed: int) -> StochasticGradientMCMC:
+        return StochasticGradientMCMC(
+            n_topics=self.n_topics,
+            n_words=n_words,
+            n_docs=n_docs,
+            doc_topic_prior=self.doc_topic_prior,
+            topic_word_prior=self.topic_word_prior,
+            local_iterations=self.local_iterations,
+            step=self.step,
+            seed=seed,
+        )
+
+    def _pseudo_count(self):
+        return self.doc_topic_prior

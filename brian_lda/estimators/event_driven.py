@@ -1,0 +1,166 @@
+"""ed-SpikeLDA and ed-SpikePLSI behind the estimators `SpikeLDA(update="event")` and `SpikePLSI`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from brian_lda.corpus import Corpus, TokenStore
+from brian_lda.errors import ParameterError
+from brian_lda.estimators.automatic_steps import event_doc_step, event_word_step, stream_word_step
+from brian_lda.estimators.base import Callback, TopicModel, as_source
+from brian_lda.estimators.trainers import EventDrivenTrainer
+from brian_lda.parameters import EventDrivenParameters, EventStepRule, RobbinsMonro
+from brian_lda.reference.event_driven import EventDrivenReference, initial_state
+
+
+def event_network(
+    model: TopicModel, parameters: EventDrivenParameters, corpus: Corpus, seed: int, initial=None
+):
+    """The twin that `model.backend` asks for."""
+    arguments = (parameters, corpus.n_words, corpus.doc_lengths)
+    if model.backend == "rate":
+        return EventDrivenReference(*arguments, seed=seed, initial=initial)
+    from brian_lda.spiking.event_driven import EventDrivenSpiking  # imports Brian2: seconds
+
+    options = model.brian2_options or {}
+    return EventDrivenSpiking(*arguments, seed=seed, initial=initial, **options)
+
+
+def event_parameters(
+    model: TopicModel, lamda: Any, word_step: EventStepRule, corpus: Corpus
+) -> EventDrivenParameters:
+    """Parameter object of the two event-driven algorithms, automatic steps filled in."""
+    mean_length = max(corpus.n_tokens / max((corpus.doc_lengths > 0).sum(), 1), 1.0)
+    gauge = isinstance(word_step, RobbinsMonro) if model.gauge is None else model.gauge
+    return EventDrivenParameters(
+        n_topics=model.n_topics,
+        doc_topic_prior=lamda,
+        word_step=word_step,
+        doc_step=model.doc_step or event_doc_step(mean_length),
+        integrator=model.integrator,
+        gauge=gauge,
+    )
+
+
+def event_trainer(model: TopicModel, source: Any, lamda: Any, seed: int) -> EventDrivenTrainer:
+    """Trainer for `fit`: the whole corpus is known."""
+    corpus = in_memory(source, type(model).__name__)
+    word_step = model.word_step or event_word_step(model.n_topics, corpus.n_tokens)
+    parameters = event_parameters(model, lamda, word_step, corpus)
+    network = event_network(model, parameters, corpus, seed)
+    epsilon = read_out_smoothing(model, corpus.n_tokens)
+    return EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
+
+
+def read_out_smoothing(model: TopicModel, n_tokens: int) -> float:
+    """varphi counts of each word in each topic, against N/K tokens a topic."""
+    varphi = getattr(model, "topic_word_prior", 0.0)  # pLSI has no prior
+    if not (np.isscalar(varphi) and varphi >= 0):
+        raise ParameterError(f"topic_word_prior must be one number, at least 0; found {varphi!r}.")
+    return varphi * model.n_topics / n_tokens
+
+
+def event_partial_fit(model: TopicModel, X: Any, lamda: Any) -> TopicModel:
+    """One pass over newly arrived documents: fresh M^beta for them, M^alpha goes on."""
+    model._check_parameters()
+    corpus = in_memory(as_source(X), type(model).__name__)
+    word_step = model.word_step or stream_word_step()
+    parameters = event_parameters(model, lamda, word_step, corpus)
+    trainer = getattr(model, "trainer_", None)
+    if trainer is None:
+        model.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
+        model.n_features_in_, model.history_ = corpus.n_words, []
+        seed, initial = model._seed(), None
+    else:
+        model._check_vocabulary(corpus.counts)
+        seed = model.seed_ + 1 + model.n_iter_  # other spikes than in the passes before
+        before = trainer.network.state()
+        initial = initial_state(parameters, corpus.n_words, corpus.doc_lengths, seed)
+        kept = [key for key in initial if "alpha" in key]
+        initial.update({key: before[key] for key in kept})
+    network = event_network(model, parameters, corpus, seed, initial)
+    n_tokens = corpus.n_tokens + (model.history_[-1]["tokens"] if model.history_ else 0)
+    epsilon = read_out_smoothing(model, n_tokens)
+    model.trainer_ = EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
+    model._train(1)
+    return model
+
+
+def in_memory(source: Corpus | TokenStore, algorithm: str) -> Corpus:
+    """The event-driven algorithms keep M^beta of every document and shuffle single tokens."""
+    if isinstance(source, Corpus):
+        return source
+    raise ParameterError(
+        f"{algorithm} with this update shuffles single tokens: it takes a Corpus, no TokenStore. "
+        "For corpora on disk use SemiSpikeLDA or SpikeLDA(update='delayed'), or partial_fit."
+    )
+
+
+class SpikePLSI(TopicModel):
+    """ed-SpikePLSI: online maximum likelihood for pLSI by spikes (paper's appendix).
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    max_iter : int
+        Passes over the corpus.
+    word_step, doc_step : RobbinsMonro, VarianceTracking or AdaGrad, optional
+        Step of M^alpha and M^beta. The paper's is `VarianceTracking()` for both, with
+        integrator="euler"; the default is chosen for the corpus (`automatic_steps`).
+    integrator : {"flow", "euler"}
+    gauge : bool, optional
+        Default: whenever the word step allows it.
+    fold_in_prior : float
+        pLSI has no prior on theta; folding a new document in needs one. Pseudo-counts.
+    backend : {"rate", "brian2"}
+    brian2_options : dict, optional
+        Passed to `EventDrivenSpiking`: inhibition, simulator.
+    random_state : None, int or generator
+    callbacks : sequence of callables
+        See `brian_lda.estimators.callbacks`.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_topics: int = 10,
+        max_iter: int = 100,
+        word_step: EventStepRule | None = None,
+        doc_step: EventStepRule | None = None,
+        integrator: str = "flow",
+        gauge: bool | None = None,
+        fold_in_prior: float = 0.1,
+        backend: str = "rate",
+        brian2_options: dict[str, Any] | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.max_iter = max_iter
+        self.word_step = word_step
+        self.doc_step = doc_step
+        self.integrator = integrator
+        self.gauge = gauge
+        self.fold_in_prior = fold_in_prior
+        self.backend = backend
+        self.brian2_options = brian2_options
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _make_trainer(self, source, seed):
+        return event_trainer(self, source, None, seed)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """One pass over newly arrived documents."""
+        return event_partial_fit(self, X, None)
+
+    def _pseudo_count(self):
+        return self.fold_in_prior
+
+    def doc_topic(self) -> np.ndarray:
+        """Theta of the documents last trained on, from their synapses [Tab. 1(c)], [doc, topic]."""
+        return self.trainer_.theta

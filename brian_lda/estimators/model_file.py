@@ -1,0 +1,140 @@
+"""Model files: HDF5, readable by any HDF5 tool; nothing in them is ever executed.
+
+/            attributes: format, format_version, class, parameters (JSON), history (JSON), versions
+/components  float64 [topic, word]
+/vocabulary  UTF-8 strings [word], if known
+/state/*     arrays of the trainer, enough to look at its weights
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from brian_lda.errors import ModelFileError
+from brian_lda.parameters import (
+    AdaGrad,
+    RMSProp,
+    RobbinsMonro,
+    VarianceTracking,
+    step_rule_from_dict,
+    step_rule_to_dict,
+)
+
+FORMAT = "brian_lda model"
+FORMAT_VERSION = 1
+_STEP_RULES = (RobbinsMonro, VarianceTracking, AdaGrad, RMSProp)
+_NOT_SAVED = ("callbacks", "brian2_options")
+
+
+def save_model(model: Any, path: str | Path) -> None:
+    """Write a fitted estimator; the file appears under its name only when it is complete."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise ModelFileError(f"cannot save to {path}: the folder {path.parent} does not exist.")
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with h5py.File(scratch, "w") as file:
+            _write(model, file)
+        os.replace(scratch, path)
+    except OSError as error:
+        raise ModelFileError(f"cannot write {path}: {error}.") from error
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _write(model: Any, file: h5py.File) -> None:
+    parameters = model.get_params(deep=False)
+    file.attrs["format"] = FORMAT
+    file.attrs["format_version"] = FORMAT_VERSION
+    file.attrs["class"] = type(model).__name__
+    file.attrs["parameters"] = json.dumps(
+        {k: _plain(v) for k, v in parameters.items() if k not in _NOT_SAVED}
+    )
+    file.attrs["history"] = json.dumps(model.history_)
+    file.attrs["seed"] = getattr(model, "seed_", -1)
+    file.attrs["versions"] = json.dumps({name: version(name) for name in ("brian_lda", "numpy")})
+    file.create_dataset("components", data=model.components_)
+    if model.vocabulary_ is not None:
+        text = h5py.string_dtype("utf-8")
+        file.create_dataset(
+            "vocabulary", data=np.array(model.vocabulary_, dtype=object), dtype=text
+        )
+    trainer = getattr(model, "trainer_", None)
+    if trainer is not None:
+        for name, array in trainer.state().items():
+            file.create_dataset(f"state/{name}", data=array)
+
+
+def load_model(path: str | Path, classes: dict[str, type]) -> Any:
+    """Read an estimator back: parameters, Phi, history, and the weights in `state_`."""
+    path = Path(path)
+    if not path.is_file():
+        raise ModelFileError(f"there is no model file {path}.")
+    try:
+        with h5py.File(path, "r") as file:
+            return _read(file, path, classes)
+    except OSError as error:
+        raise ModelFileError(
+            f"{path} is not a readable HDF5 file ({error}); it is damaged or was not written by "
+            "save()."
+        ) from error
+
+
+def _read(file: h5py.File, path: Path, classes: dict[str, type]) -> Any:
+    if file.attrs.get("format") != FORMAT or "components" not in file:
+        raise ModelFileError(f"{path} is an HDF5 file, but not a model of brian_lda.")
+    if file.attrs["format_version"] != FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has format version {file.attrs['format_version']}, this version of brian_lda "
+            f"reads {FORMAT_VERSION}: use the version that wrote it ({file.attrs.get('versions')})."
+        )
+    name = file.attrs["class"]
+    if name not in classes:
+        raise ModelFileError(f"{path} holds a {name!r}; known models: {sorted(classes)}.")
+    try:
+        parameters = {k: _object(v) for k, v in json.loads(file.attrs["parameters"]).items()}
+        model = classes[name](**parameters)
+        model.history_ = json.loads(file.attrs["history"])
+    except (TypeError, ValueError, KeyError) as error:
+        raise ModelFileError(f"the parameters in {path} do not fit a {name}: {error}.") from error
+    model.components_ = file["components"][...]
+    K = getattr(model, "n_topics", None)
+    if model.components_.ndim != 2 or len(model.components_) != K:
+        raise ModelFileError(
+            f"{path}: components has shape {model.components_.shape}, expected {K} topics."
+        )
+    model.vocabulary_ = tuple(file["vocabulary"].asstr()[...]) if "vocabulary" in file else None
+    model.n_features_in_ = model.components_.shape[1]
+    model.n_iter_ = len(model.history_)
+    model.seed_ = int(file.attrs["seed"])
+    model.state_ = {key: file["state"][key][...] for key in file.get("state", {})}
+    return model
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _STEP_RULES):
+        return {"step_rule": step_rule_to_dict(value)}
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return list(value)
+    return None  # a random generator: the seed drawn from it is saved as `seed`
+
+
+def _object(value: Any) -> Any:
+    if isinstance(value, dict) and "step_rule" in value:
+        return step_rule_from_dict(value["step_rule"])
+    if isinstance(value, dict) and "array" in value:
+        return np.array(value["array"])
+    return tuple(value) if isinstance(value, list) else value
