@@ -58,3 +58,7 @@ class WeightOverflowError(BrianLDAError, ArithmeticError):
 
 class DivergenceError(BrianLDAError, ArithmeticError):
     """A weight became infinite or not a number during training."""
+
+
+class RunFolderError(BrianLDAError, OSError):
+    """A run cannot be written to, or read from, its folder."""

@@ -64,8 +64,8 @@ def heldout_perplexity(
     expected = (heldout.shape[0], len(phi))
     if np.shape(theta) != expected or phi.shape[1] != heldout.shape[1]:
         raise ParameterError(
-            f"theta [doc, topic] must have shape {expected} and phi {heldout.shape[1]} words; found "
-            f"theta of shape {np.shape(theta)} and phi of shape {phi.shape}."
+            f"theta [doc, topic] must have shape {expected} and phi {heldout.shape[1]} words; "
+            f"found theta of shape {np.shape(theta)} and phi of shape {phi.shape}."
         )
     word_topics = np.ascontiguousarray(phi.T)
     docs = np.repeat(np.arange(heldout.shape[0]), np.diff(heldout.indptr))

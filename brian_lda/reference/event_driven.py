@@ -203,7 +203,7 @@ class EventDrivenReference:
             "stream": self._stream.copy(),
         }
         if self.parameters.gauge:
-            state["m__alpha"] = np.ascontiguousarray(self._m__alpha.T)
+            state["m__alpha"] = np.array(self._m__alpha.T, order="C")
             state["a__alpha"] = self._offset__alpha.copy()
         if self._beta_as_rate:
             state["p__beta"] = self._beta.copy()
@@ -211,7 +211,7 @@ class EventDrivenReference:
             ("alpha", self.parameters.word_step, self._word_memory),
             ("beta", self.parameters.doc_step, self._doc_memory),
         ):
-            oriented = (lambda x: np.ascontiguousarray(x.T)) if layer == "alpha" else np.copy
+            oriented = (lambda x: np.array(x.T, order="C")) if layer == "alpha" else np.copy
             if isinstance(rule, VarianceTracking):
                 state[f"s_1__{layer}"] = oriented(memory[0])
                 state[f"s_2__{layer}"] = oriented(memory[1])

@@ -116,16 +116,31 @@ class EventDrivenSpiking:
             if isinstance(rule, AdaGrad):
                 self._values[f"{layer}.eta_0__{layer}"] *= rule.amplification
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that the next token depends on; keys as in the reference's `initial_state`."""
+    @property
+    def M__alpha(self) -> np.ndarray:
+        """Weights of the word synapses, [topic, word]."""
         K, values = self.parameters.n_topics, self._values
         if self.parameters.gauge:
             M__alpha = values["alpha.m__alpha"].reshape(-1, K) - values["topics.a__alpha"]
         else:
             M__alpha = values["alpha.M__alpha"].reshape(-1, K)
+        return M__alpha.T.copy(order="C")
+
+    @property
+    def M__beta(self) -> np.ndarray:
+        """Weights of the document synapses, [doc, topic]."""
+        return (
+            self._values["beta.M__beta"]
+            .reshape(-1, self.parameters.n_topics)[: self._n_docs]
+            .copy()
+        )
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the next token depends on; keys as in the reference's `initial_state`."""
+        K, values = self.parameters.n_topics, self._values
         state = {
-            "M__alpha": np.ascontiguousarray(M__alpha.T),
-            "M__beta": values["beta.M__beta"].reshape(-1, K)[: self._n_docs].copy(),
+            "M__alpha": self.M__alpha,
+            "M__beta": self.M__beta,
             "n_alpha": values["topics.n_alpha"].copy(),
             "n_beta": values["documents.n_beta"][: self._n_docs].copy(),
         }
