@@ -55,9 +55,11 @@ def plot_topic_raster(spikes: Spikes, ax: Axes) -> Axes:
     topics = np.unique(np.concatenate([attempts, winners]))
     if "attempt" in spikes.index:
         rows = np.searchsorted(topics, attempts)
-        ax.scatter(1e3 * spikes.time["attempt"], rows, color=REJECTED, s=14, marker="|")
+        times = 1e3 * spikes.time["attempt"]
+        ax.scatter(times, rows, color=REJECTED, s=24, marker="|", label="tie, rejected")
     rows = np.searchsorted(topics, winners)
-    ax.scatter(1e3 * ends, rows, c=topic_colours(winners), s=34, zorder=3)
+    ax.scatter(1e3 * ends, rows, c=topic_colours(winners), s=34, zorder=3, label="winner")
+    ax.legend(loc="upper right", fontsize=7, framealpha=0.9)
     ax.set_yticks(range(len(topics)), [f"topic {z}" for z in topics], fontsize=7)
     ax.set_ylim(len(topics) - 0.5, -0.5)
     ax.set_ylabel("topic neuron")

@@ -40,6 +40,8 @@ class TwinComparison:
         Rate-level topics and their partners in the spiking network.
     winner_p : float
         p-value of "the winners of both follow the same law".
+    words, docs : int array [token]
+        The tokens of the last pass, as both saw them.
     """
 
     perplexity: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in TWINS})
@@ -48,6 +50,8 @@ class TwinComparison:
     phi: dict[str, np.ndarray] = field(default_factory=dict)
     match: TopicMatch | None = None
     winner_p: float = float("nan")
+    words: np.ndarray | None = None
+    docs: np.ndarray | None = None
 
     @property
     def perplexity_ratio(self) -> float:
@@ -110,6 +114,7 @@ def train_twins(
             _measure(comparison, name, network, split)
         if on_pass:
             on_pass(number, comparison)
+    comparison.words, comparison.docs = words, docs
     comparison.match = match_topics(comparison.phi["rate"], comparison.phi["spiking"])
     comparison.winner_p = winner_frequency_p(
         parameters, train, networks["spiking"].state(), seed=seed, simulator=simulator
