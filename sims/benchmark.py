@@ -1,0 +1,201 @@
+"""Speed beside a peer: every number is a ratio between two things timed in the same run.
+
+    python sims/benchmark.py --data-dir DATA --json speed.json
+
+- time for semi-SpikeLDA to reach the held-out perplexity that tomotopy's collapsed Gibbs sampler
+  has after 200 iterations, over tomotopy's time (one thread each; then with all cores);
+- a sweep of our CGS over a tomotopy iteration (best of several, taken in turns);
+- microseconds a token of the rate-level algorithms.
+
+tomotopy is an optional package: pip install "brian_lda[baselines]". Run it on an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA, SpikeCGS, SpikeLDA, SpikePLSI
+from brian_lda.corpus import Corpus, HoldoutSplit, holdout_split, load_corpus
+from brian_lda.errors import BrianLDAError, MissingDependencyError
+from brian_lda.estimators import StopAt, TrackPerplexity
+from brian_lda.evaluation import heldout_perplexity
+from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
+from brian_lda.runs import versions, write_json
+
+LAMBDA, VARPHI = 0.1, 0.01
+
+
+def tomotopy_model(corpus: Corpus, n_topics: int, seed: int) -> Any:
+    """tomotopy's LDA on the same tokens with the same fixed priors."""
+    try:
+        import tomotopy
+    except ImportError as error:
+        raise MissingDependencyError(
+            "the benchmark's peer is tomotopy: pip install 'brian_lda[baselines]'"
+        ) from error
+    model = tomotopy.LDAModel(k=n_topics, alpha=LAMBDA, eta=VARPHI, seed=seed)
+    model.optim_interval = 0  # keep alpha fixed, as ours is
+    words, _ = corpus.tokens()
+    ends = np.cumsum(corpus.doc_lengths)
+    for start, end in zip(ends - corpus.doc_lengths, ends, strict=True):
+        if end > start:
+            model.add_doc([str(w) for w in words[start:end]])
+    model.train(0, workers=1)
+    return model
+
+
+def tomotopy_phi(model: Any, n_words: int) -> np.ndarray:
+    """Phi over our vocabulary; words that tomotopy never saw get its prior."""
+    known = np.array([int(word) for word in model.used_vocabs])
+    phi = np.full((model.k, n_words), 1e-9)
+    phi[:, known] = [model.get_topic_word_dist(z) for z in range(model.k)]
+    return phi / phi.sum(axis=1, keepdims=True)
+
+
+def race_to_perplexity(
+    split: HoldoutSplit, n_topics: int, iterations: int, seeds: list[int], n_jobs: int
+) -> dict[str, Any]:
+    """Mean time of both over the seeds, to tomotopy's final perplexity."""
+    rows = []
+    for seed in seeds:
+        peer = tomotopy_model(split.train, n_topics, seed)
+        start = time.perf_counter()
+        peer.train(iterations, workers=n_jobs, show_progress=False)
+        peer_seconds = time.perf_counter() - start
+        phi = tomotopy_phi(peer, split.train.n_words)
+        target = heldout_perplexity(phi, split.observed, split.heldout, pseudo_count=LAMBDA)
+        per_pass = -(-split.train.n_docs // 64)
+        ours = SemiSpikeLDA(
+            n_topics=n_topics,
+            doc_topic_prior=LAMBDA,
+            max_iter=100 * per_pass,
+            n_jobs=n_jobs,
+            random_state=seed,
+            callbacks=[
+                TrackPerplexity(split.observed, split.heldout, every=max(per_pass // 4, 1)),
+                StopAt(target.perplexity),
+            ],
+        ).fit(split.train)
+        rows.append(
+            {
+                "seed": seed,
+                "peer_seconds": peer_seconds,
+                "peer_perplexity": target.perplexity,
+                "seconds": ours.history_[-1]["seconds"],
+                "perplexity": ours.history_[-1]["perplexity"],
+                "passes": ours.n_iter_ / per_pass,
+            }
+        )
+    ratio = sum(row["seconds"] for row in rows) / sum(row["peer_seconds"] for row in rows)
+    return {"ratio": ratio, "threads": n_jobs, "runs": rows}
+
+
+def sweep_ratio(split: HoldoutSplit, n_topics: int, repeats: int) -> dict[str, float]:
+    """Our CGS sweep and a tomotopy iteration, one thread, taken in turns; best of `repeats`."""
+    corpus = split.train
+    peer = tomotopy_model(corpus, n_topics, 0)
+    ours = CollapsedGibbs(
+        *corpus.tokens(), n_topics=n_topics, n_words=corpus.n_words, n_docs=corpus.n_docs,
+        doc_topic_prior=LAMBDA, topic_word_prior=VARPHI, seed=0,
+    )  # fmt: skip
+    ours.sweep(np.arange(1))  # compile
+    best_peer = best_ours = np.inf
+    for _ in range(repeats):
+        start = time.perf_counter()
+        peer.train(1, workers=1)
+        middle = time.perf_counter()
+        ours.sweep()
+        best_peer = min(best_peer, middle - start)
+        best_ours = min(best_ours, time.perf_counter() - middle)
+    return {"ratio": best_ours / best_peer, "seconds": best_ours, "peer_seconds": best_peer}
+
+
+def microseconds_per_token(split: HoldoutSplit, n_topics: int) -> dict[str, float]:
+    """Cost of one shown token (for the mini-batch algorithms: of all its local draws)."""
+    models = {
+        "cgs": CollapsedGibbsLDA(n_topics=n_topics, max_iter=4),
+        "spike-cgs": SpikeCGS(n_topics=n_topics, max_iter=4),
+        "ed-spike-lda": SpikeLDA(n_topics=n_topics, max_iter=4),
+        "ed-spike-plsi": SpikePLSI(n_topics=n_topics, max_iter=4),
+        "du-spike-lda": SpikeLDA(update="delayed", n_topics=n_topics, max_iter=50, n_jobs=1),
+        "semi-spike-lda": SemiSpikeLDA(n_topics=n_topics, max_iter=50, n_jobs=1),
+    }
+    costs = {}
+    for name, model in models.items():
+        history = model.set_params(random_state=0).fit(split.train).history_
+        steps = zip(history, history[1:], strict=False)  # leaves the first one out: it compiles
+        costs[name] = min(
+            (b["seconds"] - a["seconds"]) / max(b["tokens"] - a["tokens"], 1) for a, b in steps
+        )
+    return {name: 1e6 * cost for name, cost in costs.items()}
+
+
+def table(results: dict[str, Any]) -> str:
+    lines = []
+    for name, result in results["corpora"].items():
+        lines.append(f"{name}: {result['tokens']:,} tokens, K = {results['n_topics']}")
+        for race in result["races"]:
+            runs = race["runs"]
+            lines.append(
+                f"  semi-SpikeLDA to tomotopy's perplexity ({race['threads']} thread(s)): "
+                f"{np.mean([r['seconds'] for r in runs]):.2f} s against "
+                f"{np.mean([r['peer_seconds'] for r in runs]):.2f} s, ratio {race['ratio']:.2f}"
+                f"  (perplexity {np.mean([r['peer_perplexity'] for r in runs]):.0f})"
+            )
+        sweep = result["cgs_sweep"]
+        lines.append(
+            f"  CGS sweep {1e3 * sweep['seconds']:.0f} ms against "
+            f"{1e3 * sweep['peer_seconds']:.0f} ms, ratio {sweep['ratio']:.2f}"
+        )
+        costs = ", ".join(f"{k} {v:.3f}" for k, v in result["us_per_token"].items())
+        lines.append(f"  us/token, one thread: {costs}")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpora", nargs="+", default=["kos", "nips"], metavar="NAME|DIR")
+    parser.add_argument("--topics", type=int, default=50, metavar="K")
+    parser.add_argument("--iterations", type=int, default=200, help="of tomotopy")
+    parser.add_argument("--seeds", type=int, default=3, help="how many")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--repeats", type=int, default=20, help="of the sweep timing")
+    parser.add_argument("--data-dir", metavar="DIR")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args(arguments)
+    results: dict[str, Any] = {"n_topics": options.topics, "versions": versions(), "corpora": {}}
+    try:
+        for name in options.corpora:
+            split = holdout_split(load_corpus(name, data_dir=options.data_dir), seed=0)
+            # Compiles everything that is timed below.
+            SemiSpikeLDA(n_topics=options.topics, max_iter=2, random_state=0).fit(split.train)
+            results["corpora"][name] = {
+                "tokens": split.train.n_tokens,
+                "cgs_sweep": sweep_ratio(split, options.topics, options.repeats),
+                "us_per_token": microseconds_per_token(split, options.topics),
+                "races": [
+                    race_to_perplexity(
+                        split, options.topics, options.iterations, list(range(options.seeds)), n
+                    )
+                    for n in options.threads
+                ],
+            }
+        if options.json:
+            write_json(options.json, results)
+    except BrianLDAError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(table(results))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
