@@ -1,4 +1,4 @@
-"""semi- and du-SpikeLDA: the update of M^alpha and M^beta against the paper's equations, literally."""
+"""semi- and du-SpikeLDA: the updates of M^alpha and M^beta against the equations as printed."""
 
 from math import exp, log, sqrt
 
@@ -46,7 +46,9 @@ def summed_eta(rule, n, delta):
     if rule.power == 1:
         area = rule.offset * log(last / first)
     else:
-        area = rule.offset * (last ** (1 - rule.power) - first ** (1 - rule.power)) / (1 - rule.power)
+        area = (
+            rule.offset * (last ** (1 - rule.power) - first ** (1 - rule.power)) / (1 - rule.power)
+        )
     return max(rule.scale * area, rule.floor * delta)
 
 
@@ -157,7 +159,9 @@ def test_a_synapse_may_sink_for_ever(integrator, rule):
         weights.update(np.array([0, 1], np.int32), as_counts(rows), 10, 1)
     assert np.isfinite(weights.M__alpha).all()
     assert weights.M__alpha[0, 1] < -600  # s adds up to 1 000
-    np.testing.assert_allclose(weights.phi[:, :2], [[1, 0], [0, 1], [0.5, 0.5]], rtol=0, atol=0.3)  # RMSProp rattles
+    np.testing.assert_allclose(
+        weights.phi[:, :2], [[1, 0], [0, 1], [0.5, 0.5]], rtol=0, atol=0.3
+    )  # RMSProp rattles
 
 
 def test_rates_are_the_weights_up_to_a_factor_per_word():
@@ -168,7 +172,9 @@ def test_rates_are_the_weights_up_to_a_factor_per_word():
     assert rates.dtype == np.float32 and rates.shape == (2, padded(K))
     expected = (np.exp(weights.M__alpha) + weights.epsilon)[:, [3, 0]].T
     np.testing.assert_allclose(
-        rates[:, :K], expected / expected.max(axis=1, keepdims=True), rtol=1e-6  # float32
+        rates[:, :K],
+        expected / expected.max(axis=1, keepdims=True),
+        rtol=1e-6,  # float32
     )
     assert not rates[:, K:].any()
     p = np.exp(weights.M__alpha) + weights.epsilon
@@ -188,7 +194,7 @@ def test_rates_of_extreme_weights_stay_finite():
     "rule", (RobbinsMonro(0.6, 2.0, 0.8, 0.2), RMSProp(0.3, 0.6, 1e-3)), ids=("rm", "rmsprop")
 )
 def test_delayed_update_of_a_document(rule, integrator):
-    """Eq. (MAP discrete dynamics) averaged over the N_d tokens of a document, synapse by synapse."""
+    """Eq. (MAP discrete dynamics) averaged over the N_d tokens of a document."""
     lamda, N_d = [1.3, 2.0, 1.1], 6
     kappa = sum(lamda) - K
     a = 1 / kappa + 1 / N_d
@@ -200,7 +206,9 @@ def test_delayed_update_of_a_document(rule, integrator):
     for n, C in enumerate(([4, 1, 1], [2, 0, 4], [0, 6, 0])):
         C_z = np.zeros(padded(K))
         C_z[:K] = C
-        delayed_document_update(p, v, C_z, prior, a, N_d, n, K, _doc_rule(rule), integrator == "flow")
+        delayed_document_update(
+            p, v, C_z, prior, a, N_d, n, K, _doc_rule(rule), integrator == "flow"
+        )
         for z in range(K):
             c = (C[z] + lamda[z] - 1) / N_d
             if isinstance(rule, RobbinsMonro):

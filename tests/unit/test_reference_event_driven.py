@@ -1,7 +1,7 @@
 """ed-SpikeLDA and ed-SpikePLSI at rate level against a literal transcription of the paper.
 
-`Literal` below is Alg. 3 synapse by synapse in plain Python, with the winners given: slow, and short
-enough to be read beside the paper.
+`Literal` below is Alg. 3 synapse by synapse in plain Python, with the winners given: slow, and
+short enough to be read beside the paper.
 """
 
 from itertools import product
@@ -186,9 +186,7 @@ def test_gauge_form_equals_the_full_form(integrator, lamda):
 )
 def test_a_restored_state_goes_on_bit_for_bit(integrator, word_step, doc_step, gauge):
     words, docs, lengths = long_stream()
-    parameters = EventDrivenParameters(
-        4, np.full(4, 1.1), word_step, doc_step, integrator, gauge
-    )
+    parameters = EventDrivenParameters(4, np.full(4, 1.1), word_step, doc_step, integrator, gauge)
     original = EventDrivenReference(parameters, 20, lengths, seed=5)
     original.present(words[:2000], docs[:2000])
     state = original.state()

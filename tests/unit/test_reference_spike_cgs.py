@@ -125,7 +125,7 @@ def test_golden_trace_of_alg_2():
     z = start.tolist()
     for i, new in enumerate(winners.tolist()):
         w, d, old = int(words[i]), int(docs[i]), z[i]
-        for M, j, k in ((alpha[old], w, None), (beta[d], old, None), (b, old, None)):
+        for M, j in ((alpha[old], w), (beta[d], old), (b, old)):
             M[j] = log(exp(M[j]) - 1)
         for M, j in ((alpha[new], w), (beta[d], new), (b, new)):
             M[j] = log(exp(M[j]) + 1)

@@ -1,0 +1,331 @@
+"""SpikeCGS, CGS and semi-CGS sample the exact posterior, on corpora small enough to enumerate.
+
+Every test runs many independent chains from random assignments and takes the last state of each:
+independent draws, so that the chi-square law holds. How many sweeps are enough is not guessed: the
+transition matrix of the sweep is built from Eq. (CGS) or Eq. (semi-CGS), and what its second
+eigenvalue leaves of the start is required to be below the resolution of the test.
+
+Negative controls: the same chains with one fault each (no negative phase, priors swapped, prior off
+by one, ties to the lowest index) must fail the same test.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import sparse, stats
+from scipy.special import gammaln
+
+from brian_lda.reference.activation import padded
+from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
+from brian_lda.reference.document_batch import batch_tokens
+from brian_lda.reference.mean_limit import SemiMeanLimit
+from brian_lda.reference.random_streams import new_stream, uniform
+from brian_lda.reference.semi_spike_lda import semi_cgs_counts, sweep_document
+from brian_lda.reference.spike_cgs import SpikeCGSReference
+
+pytestmark = pytest.mark.statistical
+
+N_CHAINS = 6000
+SMALLEST_P = 1e-3  # about 20 p-values in this file; a correct sampler fails one in 50 seeds
+FAULT_P = 1e-6  # a fault must be this clear
+FORGOTTEN = 1e-4  # bias left of the start; 6 000 draws resolve 1/sqrt(6000) = 1e-2
+
+CORPORA = {
+    "2 docs, 6 tokens, K=2": (
+        [0, 1, 0, 1, 2, 2], [0, 0, 0, 1, 1, 1], np.array([0.4, 1.3]), np.array([0.3, 0.6, 1.1])
+    ),
+    "2 docs, 5 tokens, K=3": (
+        [0, 1, 1, 0, 0], [0, 0, 0, 1, 1], np.array([0.1, 0.3, 0.6]), np.array([0.2, 0.4])
+    ),
+}  # fmt: skip
+EXPECTED_IN_A_BIN = 5
+
+
+def states(n_tokens, K):
+    """All assignments in the order of their number in base K, [state, token]."""
+    return np.array(list(product(range(K), repeat=n_tokens)))
+
+
+def number(z, K):
+    return np.ravel_multi_index(np.moveaxis(np.asarray(z), -1, 0), (K,) * np.shape(z)[-1])
+
+
+def collapsed_posterior(words, docs, lamda, varphi):
+    """p(Z | W) ~ prod Gamma(C_zd + lambda_z) prod Gamma(C_wz + varphi_w) / Gamma(C_z + bar)."""
+    K, all_z = len(lamda), states(len(words), len(lamda))
+    log_p = np.zeros(len(all_z))
+    for s, z in enumerate(all_z):
+        for k in range(K):
+            C_w = np.bincount(np.array(words)[z == k], minlength=len(varphi))
+            C_d = np.bincount(np.array(docs)[z == k], minlength=max(docs) + 1)
+            log_p[s] += gammaln(C_w + varphi).sum() - gammaln(C_w.sum() + varphi.sum())
+            log_p[s] += gammaln(C_d + lamda[k]).sum()
+    p = np.exp(log_p - log_p.max())
+    return p / p.sum()
+
+
+def bias_left(posterior, K, n_tokens, n_updates, order):
+    """Second eigenvalue of a sweep (sequential) or of one update (random), to the n-th power.
+
+    Each update is the conditional of `posterior`, whoever computes it.
+    """
+    all_z, identity = states(n_tokens, K), np.eye(len(posterior))
+    updates = []
+    for i in range(n_tokens):
+        update = np.zeros_like(identity)
+        for s, z in enumerate(all_z):
+            siblings = number([[*z[:i], k, *z[i + 1 :]] for k in range(K)], K)
+            update[s, siblings] = posterior[siblings] / posterior[siblings].sum()
+        updates.append(update)
+    if order == "random":
+        transition = np.mean(updates, axis=0)
+    else:
+        transition = np.linalg.multi_dot(updates)
+    np.testing.assert_allclose(posterior @ transition, posterior, rtol=1e-9)
+    return np.sort(np.abs(np.linalg.eigvals(transition)))[-2] ** n_updates
+
+
+def p_value(observed_states, posterior):
+    """Chi-square of state frequencies; rare states are pooled into one bin."""
+    counts = np.bincount(observed_states, minlength=len(posterior))
+    expected = posterior * counts.sum()
+    rare = expected < EXPECTED_IN_A_BIN
+    if rare.any():
+        counts = np.append(counts[~rare], counts[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+    assert len(expected) > 10
+    return stats.chisquare(counts, expected).pvalue
+
+
+def token_order(order, n_tokens, n_sweeps, rng):
+    if order == "random":
+        return rng.integers(0, n_tokens, n_sweeps * n_tokens)
+    return np.tile(np.arange(n_tokens), n_sweeps)
+
+
+@pytest.mark.parametrize("order", ("sequential", "random"))
+@pytest.mark.parametrize("corpus", CORPORA)
+@pytest.mark.parametrize("kind", (SpikeCGSReference, CollapsedGibbs))
+def test_collapsed_samplers_match_the_enumerated_posterior(kind, corpus, order):
+    words, docs, lamda, varphi = CORPORA[corpus]
+    K, n_tokens = len(lamda), len(words)
+    n_sweeps = 30 if order == "sequential" else 60
+    posterior = collapsed_posterior(words, docs, lamda, varphi)
+    steps = n_sweeps if order == "sequential" else n_sweeps * n_tokens
+    assert bias_left(posterior, K, n_tokens, steps, order) < FORGOTTEN
+    rng, found = np.random.default_rng(0), []
+    for seed in range(N_CHAINS):
+        chain = kind(
+            np.array(words), np.array(docs), n_topics=K, n_words=len(varphi),
+            n_docs=max(docs) + 1, doc_topic_prior=lamda, topic_word_prior=varphi, seed=seed,
+        )  # fmt: skip
+        chain.sweep(token_order(order, n_tokens, n_sweeps, rng))
+        found.append(chain.z)
+    assert p_value(number(found, K), posterior) > SMALLEST_P
+
+
+@pytest.mark.parametrize("kind", (SpikeCGSReference, CollapsedGibbs))
+def test_one_long_chain_thinned(kind):
+    """One chain, a state kept every 20 sweeps: its memory is below the test's resolution."""
+    words, docs, lamda, varphi = CORPORA["2 docs, 6 tokens, K=2"]
+    posterior = collapsed_posterior(words, docs, lamda, varphi)
+    assert bias_left(posterior, 2, 6, 20, "sequential") < 0.01
+    chain = kind(
+        np.array(words), np.array(docs), n_topics=2, n_words=3, n_docs=2,
+        doc_topic_prior=lamda, topic_word_prior=varphi, seed=4,
+    )  # fmt: skip
+    order, found = np.tile(np.arange(6), 20), []
+    for _ in range(20_000):
+        chain.sweep(order)
+        found.append(chain.z.copy())
+    assert p_value(number(found[10:], 2), posterior) > SMALLEST_P
+
+
+CORRECT, NO_NEGATIVE_PHASE, SWAPPED_PRIORS, PRIOR_OFF_BY_ONE, TIE_TO_LOWEST = range(5)
+
+
+@njit
+def _faulty_chain(words, docs, lamda, varphi, z, n_sweeps, fault, is_semi, phi, stream):
+    """CGS (or semi-CGS with `phi`) on counts, with at most one fault. Changes z."""
+    K, V = lamda.shape[0], varphi.shape[0]
+    C_wz, C_zd, C_z = np.zeros((K, V)), np.zeros((docs.max() + 1, K)), np.zeros(K)
+    for i in range(z.shape[0]):
+        C_wz[z[i], words[i]] += 1
+        C_zd[docs[i], z[i]] += 1
+        C_z[z[i]] += 1
+    rate = np.empty(K)
+    for _ in range(n_sweeps):
+        for i in range(z.shape[0]):
+            w, d, old = words[i], docs[i], z[i]
+            if fault != NO_NEGATIVE_PHASE:
+                C_wz[old, w] -= 1
+                C_zd[d, old] -= 1
+                C_z[old] -= 1
+            for k in range(K):
+                prior_d = lamda[k] + (1.0 if fault == PRIOR_OFF_BY_ONE else 0.0)
+                prior_w, prior_bar = varphi[w], varphi.sum()
+                if fault == SWAPPED_PRIORS:  # Alg. 2, line 1, as printed
+                    prior_d, prior_w, prior_bar = varphi[w], lamda[k], V * lamda[k]
+                word = phi[k, w] if is_semi else (C_wz[k, w] + prior_w) / (C_z[k] + prior_bar)
+                rate[k] = word * (C_zd[d, k] + prior_d)
+            new = 0
+            if fault == TIE_TO_LOWEST:  # clocked Poisson neurons, about half a spike per tick
+                dt = 0.5 / rate.sum()
+                fired = False
+                while not fired:
+                    for k in range(K):
+                        if not fired and uniform(stream) < 1 - np.exp(-rate[k] * dt):
+                            new, fired = k, True
+            else:
+                target = uniform(stream) * rate.sum()
+                while new < K - 1 and target >= rate[new]:
+                    target -= rate[new]
+                    new += 1
+            if fault == NO_NEGATIVE_PHASE:
+                C_wz[old, w] -= 1
+                C_zd[d, old] -= 1
+                C_z[old] -= 1
+            C_wz[new, w] += 1
+            C_zd[d, new] += 1
+            C_z[new] += 1
+            z[i] = new
+
+
+@njit
+def _faulty_chains(starts, words, docs, lamda, varphi, n_sweeps, fault, is_semi, phi, stream):
+    for c in range(starts.shape[0]):
+        _faulty_chain(words, docs, lamda, varphi, starts[c], n_sweeps, fault, is_semi, phi, stream)
+
+
+def faulty_p_value(fault, words, docs, lamda, varphi, posterior, phi=None):
+    starts = np.random.default_rng(1).integers(0, len(lamda), (N_CHAINS, len(words)))
+    is_semi, phi = phi is not None, np.zeros((1, 1)) if phi is None else phi
+    _faulty_chains(
+        starts, np.array(words), np.array(docs), lamda, varphi, 30, fault, is_semi, phi,
+        new_stream(2),
+    )  # fmt: skip
+    return p_value(number(starts, len(lamda)), posterior)
+
+
+FAULTS = (NO_NEGATIVE_PHASE, SWAPPED_PRIORS, PRIOR_OFF_BY_ONE, TIE_TO_LOWEST)
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_negative_controls_fail(corpus):
+    words, docs, lamda, varphi = CORPORA[corpus]
+    posterior = collapsed_posterior(words, docs, lamda, varphi)
+    assert faulty_p_value(CORRECT, words, docs, lamda, varphi, posterior) > SMALLEST_P
+    for fault in FAULTS:
+        assert faulty_p_value(fault, words, docs, lamda, varphi, posterior) < FAULT_P, fault
+
+
+@pytest.mark.parametrize("kind", (SpikeCGSReference, CollapsedGibbs))
+def test_the_samplers_themselves_fail_with_a_prior_off_by_one(kind):
+    words, docs, lamda, varphi = CORPORA["2 docs, 6 tokens, K=2"]
+    posterior = collapsed_posterior(words, docs, lamda, varphi)
+    found = []
+    for seed in range(1000):
+        chain = kind(
+            np.array(words), np.array(docs), n_topics=2, n_words=3, n_docs=2,
+            doc_topic_prior=lamda + 1.0, topic_word_prior=varphi, seed=seed,
+        )  # fmt: skip
+        chain.sweep(np.tile(np.arange(6), 30))
+        found.append(chain.z)
+    assert p_value(number(found, 2), posterior) < FAULT_P
+
+
+SEMI = {  # words of one document, lambda, Phi
+    "K=2": ([0, 0, 1, 2, 1], np.array([0.3, 0.9]), np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])),
+    "K=3": (
+        [0, 1, 2, 2],
+        np.array([0.1, 0.6, 1.7]),
+        np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.3, 0.4, 0.3]]),
+    ),
+}
+
+
+def semi_posterior(words, lamda, phi):
+    """p(z_d | w_d; Phi, lambda) ~ prod_i phi_{z_i w_i} prod_z Gamma(C_z + lambda_z)."""
+    all_z = states(len(words), len(lamda))
+    C_z = (all_z[:, :, None] == np.arange(len(lamda))).sum(axis=1)
+    p = np.exp(np.log(phi[all_z, words]).sum(axis=1) + gammaln(C_z + lamda).sum(axis=1))
+    return p / p.sum()
+
+
+@njit
+def _semi_chains(n_chains, n_sweeps, words, rates, lamda, K, seed):
+    """Last assignments of independent runs of the library's own sweep."""
+    width = rates.shape[1]
+    found = np.empty((n_chains, words.shape[0]), np.int32)
+    count = np.ones(words.shape[0], np.int32)
+    counted = np.zeros((rates.shape[0], width), np.int32)
+    stream = np.array([seed], np.uint64)
+    for c in range(n_chains):
+        C_z, rate = np.zeros(width, np.float32), np.empty(width, np.float32)
+        for s in range(n_sweeps + 1):
+            sweep_document(
+                words, count, rates, lamda, K, s == 0, C_z, found[c], counted, s > 0, rate, stream
+            )
+    return found, counted
+
+
+def padded_rates(phi, lamda):
+    K = len(lamda)
+    rates, prior = np.zeros((phi.shape[1], padded(K)), np.float32), np.zeros(padded(K), np.float32)
+    rates[:, :K], prior[:K] = phi.T, lamda
+    return rates, prior
+
+
+@pytest.mark.parametrize("n_sweeps", (0, 30))
+@pytest.mark.parametrize("document", SEMI)
+def test_semi_cgs_matches_the_enumerated_posterior(document, n_sweeps):
+    """After 30 sweeps; the first draw, given the tokens before it only, must not match yet."""
+    words, lamda, phi = SEMI[document]
+    K, posterior = len(lamda), semi_posterior(words, lamda, phi)
+    rates, prior = padded_rates(phi, lamda)
+    found, counted = _semi_chains(
+        10 * N_CHAINS, n_sweeps, np.array(words, np.int32), rates, prior, K, 7
+    )
+    assert counted.sum() == 10 * N_CHAINS * n_sweeps * len(words)
+    p = p_value(number(found, K), posterior)
+    if n_sweeps == 30:
+        assert bias_left(posterior, K, len(words), n_sweeps, "sequential") < FORGOTTEN
+        assert p > SMALLEST_P
+    else:
+        assert p < FAULT_P  # the test has the power to see a chain that has not converged
+
+
+@pytest.mark.parametrize("document", SEMI)
+def test_semi_negative_controls_fail(document):
+    words, lamda, phi = SEMI[document]
+    docs, varphi = [0] * len(words), np.array([0.8, 0.2, 2.0])
+    posterior = semi_posterior(words, lamda, phi)
+    assert faulty_p_value(CORRECT, words, docs, lamda, varphi, posterior, phi) > SMALLEST_P
+    for fault in FAULTS:
+        p = faulty_p_value(fault, words, docs, lamda, varphi, posterior, phi)
+        assert p < FAULT_P, fault
+
+
+def test_semi_spike_lda_collects_the_expected_counts():
+    """The whole parallel path: 20 000 copies of a document, one kept sweep, against E[C_dzw].
+
+    Every word occurs once, so N_zw of a word is one multinomial draw: chi-square per word.
+    """
+    n_docs, lamda = 20_000, np.array([0.1, 0.6, 1.7])
+    phi = np.random.default_rng(3).dirichlet(np.ones(5), 3)
+    expected = SemiMeanLimit([[0, 1, 2, 3, 4]], 3, lamda).expected_counts(np.log(phi))
+    batch = batch_tokens(sparse.csr_array(np.ones((n_docs, 5), np.int32)))
+    rates, prior = padded_rates(phi, lamda)
+
+    def p_values(prior, burn_in):
+        N_zw = semi_cgs_counts(
+            batch, rates, prior, 3, burn_in=burn_in, kept=1, key=np.random.SeedSequence(5)
+        )[:, :3]
+        return [stats.chisquare(N_zw[w], n_docs * expected[:, w]).pvalue for w in range(5)]
+
+    assert min(p_values(prior, burn_in=20)) > SMALLEST_P
+    off_by_one = prior.copy()
+    off_by_one[:3] += 1.0
+    assert min(p_values(off_by_one, burn_in=20)) < FAULT_P

@@ -1,0 +1,102 @@
+"""theta by EM is the maximum of the posterior that it claims to be."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from brian_lda.errors import ParameterError
+from brian_lda.evaluation import fold_in, fold_in_gibbs
+
+PHI = np.array([[0.5, 0.3, 0.15, 0.05], [0.1, 0.1, 0.4, 0.4], [0.25, 0.25, 0.25, 0.25]])
+COUNTS = np.array([[5, 2, 1, 0], [0, 1, 3, 4], [1, 1, 1, 1]])
+
+
+def brute_force(counts, pseudo_count):
+    """argmax of sum_w n_w log(theta phi)_w + sum_z c_z log theta_z, over a softmax."""
+    c = np.broadcast_to(pseudo_count, 3)
+
+    def loss(x):
+        theta = softmax(np.append(x, 0.0))
+        return -(counts @ np.log(theta @ PHI) + c @ np.log(theta))
+
+    starts = np.random.default_rng(0).normal(size=(5, 2))
+    best = min((minimize(loss, x, tol=1e-12) for x in starts), key=lambda result: result.fun)
+    return softmax(np.append(best.x, 0.0))
+
+
+@pytest.mark.parametrize("pseudo_count", (0.1, 2.0, np.array([0.05, 0.5, 1.5])), ids=str)
+def test_em_finds_the_maximum(pseudo_count):
+    theta = fold_in(PHI, COUNTS, pseudo_count, max_iterations=100_000, tolerance=1e-13)
+    expected = [brute_force(counts, pseudo_count) for counts in COUNTS]
+    np.testing.assert_allclose(theta, expected, rtol=0, atol=1e-5)  # BFGS stops at 1e-6
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_the_default_tolerance_is_close():
+    exact = fold_in(PHI, COUNTS, 0.5, max_iterations=100_000, tolerance=1e-13)
+    np.testing.assert_allclose(fold_in(PHI, COUNTS, 0.5), exact, rtol=0, atol=0.02)
+
+
+def test_one_step_of_em_by_hand():
+    """From uniform theta: theta_z ~ c_z + sum_w n_w phi_zw / sum_z' phi_z'w."""
+    responsibility = PHI / PHI.sum(axis=0)
+    c = np.array([0.05, 0.5, 1.5])
+    expected = c + responsibility @ COUNTS[0]
+    found = fold_in(PHI, COUNTS[:1], c, max_iterations=1)
+    np.testing.assert_allclose(found[0], expected / expected.sum(), rtol=1e-13)
+
+
+def test_empty_document_gets_the_prior():
+    empty = np.zeros((1, 4), int)
+    np.testing.assert_allclose(fold_in(PHI, empty, [0.1, 0.1, 0.2]), [[0.25, 0.25, 0.5]], rtol=1e-9)
+    np.testing.assert_allclose(fold_in(PHI, empty, 0.0), np.full((1, 3), 1 / 3), rtol=1e-12)
+    theta = fold_in_gibbs(PHI, empty, [0.1, 0.1, 0.2])
+    np.testing.assert_allclose(theta, [[0.25, 0.25, 0.5]], rtol=1e-9)
+
+
+@pytest.mark.parametrize("probability", (0.0, 1e-310, 1e-300))
+def test_a_word_that_no_topic_knows_says_nothing(probability):
+    phi = np.array([[0.5, 0.5 - probability, probability], [0.1, 0.9 - probability, probability]])
+    without = fold_in(phi, np.array([[4, 1, 0]]), 0.1)
+    found = fold_in(phi, np.array([[4, 1, 20]]), 0.1)
+    assert np.isfinite(found).all()
+    if probability == 0.0:
+        np.testing.assert_allclose(found, without, rtol=1e-12)
+
+
+def test_a_word_that_no_topic_knows_says_nothing_to_gibbs():
+    """50 unknown tokens: theta must not lean to a topic that only its number singles out."""
+    phi = np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])
+    theta = [fold_in_gibbs(phi, np.array([[0, 0, 50]]), 0.5, seed=seed)[0] for seed in range(200)]
+    # Dir(0.5) has a standard deviation of 0.3 per topic: 5 standard errors are 0.11
+    np.testing.assert_allclose(np.mean(theta, axis=0), [1 / 3] * 3, rtol=0, atol=0.11)
+
+
+@pytest.mark.parametrize("estimator", (fold_in, fold_in_gibbs))
+def test_documents_do_not_see_each_other(estimator):
+    together = estimator(PHI, COUNTS, 0.1)
+    np.testing.assert_array_equal(together[:1], estimator(PHI, COUNTS[:1], 0.1))
+
+
+def test_gibbs_repeats_with_its_seed():
+    first = fold_in_gibbs(PHI, COUNTS, 0.1, seed=4)
+    np.testing.assert_array_equal(first, fold_in_gibbs(PHI, COUNTS, 0.1, seed=4))
+    others = [fold_in_gibbs(PHI, COUNTS, 0.1, seed=seed) for seed in range(5, 10)]
+    assert any(not np.array_equal(first, other) for other in others)
+
+
+@pytest.mark.parametrize("estimator", (fold_in, fold_in_gibbs))
+@pytest.mark.parametrize(
+    ("phi", "pseudo_count", "names"),
+    [
+        (np.full((3, 3), 1 / 3), 0.1, "vocabulary"),
+        (PHI[0], 0.1, "phi"),
+        (PHI, -1.0, "pseudo_count"),
+        (PHI, np.inf, "pseudo_count"),
+        (PHI, [0.1, 0.1], "pseudo_count"),
+    ],
+)
+def test_mismatched_arguments_are_named(estimator, phi, pseudo_count, names):
+    with pytest.raises(ParameterError, match=names):
+        estimator(phi, COUNTS, pseudo_count)
