@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from brian_lda.errors import ParameterError
+from brian_lda.errors import DivergenceError, ParameterError
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
 from brian_lda.reference import event_driven
 from brian_lda.reference.event_driven import EventDrivenReference, initial_state
@@ -288,3 +288,20 @@ def test_tokens_out_of_range_never_reach_the_kernel(monkeypatch, words, docs, wi
     monkeypatch.setattr(event_driven, "_present", kernel)
     with pytest.raises(ParameterError, match=names):
         network.present(words, docs, winners=winners)
+
+
+@pytest.mark.parametrize("integrator", ("euler", "flow"))
+@pytest.mark.parametrize("doc_step", (RobbinsMonro(), VarianceTracking(), AdaGrad()), ids=RULES)
+def test_no_rule_diverges_in_silence(integrator, doc_step):
+    """Small lambda, so a = 1/kappa + 1/N_d > 2: finite weights, or an error that says so."""
+    words, docs, _ = long_stream(20_000, 50, 9)
+    parameters = EventDrivenParameters(
+        5, np.full(5, 1.1), VarianceTracking(), doc_step, integrator, gauge=False
+    )
+    network = EventDrivenReference(parameters, 50, np.full(9, 20), seed=0)
+    try:
+        network.present(words, docs)
+    except DivergenceError:
+        return
+    for key, value in network.state().items():
+        assert np.isfinite(value).all(), key
