@@ -50,6 +50,9 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--simulator", choices=("standalone", "cython", "numpy"), default="standalone"
     )
+    parser.add_argument(
+        "--tolerance", type=float, default=0.02, help="allowed difference of the perplexities"
+    )
     parser.add_argument("--raster-tokens", type=int, default=30)
     parser.add_argument("--out", type=Path, required=True, help="folder to create")
     return parser.parse_args(argv)
@@ -67,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
     except BrianLDAError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(comparison.verdict())
+    print(comparison.verdict(options.tolerance))
     return 0
 
 
@@ -78,10 +81,10 @@ def compare(options: argparse.Namespace) -> TwinComparison:
     parameters = EventDrivenParameters(
         options.topics,
         options.doc_topic_prior if options.model == "lda" else None,
-        event_word_step(options.topics, train.n_tokens),
+        event_word_step(options.topics, train.n_words, train.n_tokens),
         event_doc_step(train.n_tokens / train.n_docs),
     )
-    with tqdm(total=options.passes, unit="pass", disable=None) as bar:
+    with tqdm(total=options.passes, unit="pass") as bar:
 
         def on_pass(number: int, comparison: TwinComparison) -> None:
             latest = {name: f"{curve[-1]:.0f}" for name, curve in comparison.perplexity.items()}
@@ -120,7 +123,7 @@ def save_comparison(comparison: TwinComparison, options: argparse.Namespace) -> 
         "zeta__beta": comparison.zeta__beta,
         "cosine": comparison.match.cosine.tolist(),
         "winner_p": comparison.winner_p,
-        "verdict": comparison.verdict(),
+        "verdict": comparison.verdict(options.tolerance),
     }
     (options.out / "comparison.json").write_text(json.dumps(record, indent=1))
 

@@ -58,10 +58,17 @@ class TwinComparison:
         """Spiking over rate-level, after the last pass."""
         return self.perplexity["spiking"][-1] / self.perplexity["rate"][-1]
 
-    def verdict(self) -> str:
-        """One line: do the twins agree?"""
+    def verdict(self, tolerance: float = 0.02) -> str:
+        """One line: do the twins agree?
+
+        Parameters
+        ----------
+        tolerance : float
+            Allowed difference of the perplexities. One run of a small corpus (reuters) varies by a
+            few percent between seeds; only the p-value is a test of the law.
+        """
         cosine = float(self.match.cosine.mean())
-        agree = abs(self.perplexity_ratio - 1) <= 0.02 and self.winner_p >= 1e-3
+        agree = abs(self.perplexity_ratio - 1) <= tolerance and self.winner_p >= 1e-3
         return (
             f"{'AGREE' if agree else 'DIFFER'}: perplexity spiking/rate = "
             f"{self.perplexity['spiking'][-1]:.1f}/{self.perplexity['rate'][-1]:.1f} = "
@@ -128,7 +135,7 @@ def winner_frequency_p(
     state: dict[str, np.ndarray],
     *,
     seed: int,
-    n_tokens: int = 20_000,
+    n_tokens: int | None = None,
     simulator: str = "standalone",
 ) -> float:
     """p-value of "spiking and rate-level winners of the same tokens follow softmax(u)".
@@ -145,13 +152,15 @@ def winner_frequency_p(
     state : dict
         Weights, as returned by `state` of either twin.
     seed : int
-    n_tokens : int
+    n_tokens : int, optional
+        The default is the size of the corpus, at most 20 000.
     simulator : {"standalone", "cython", "numpy"}
     """
     frozen = replace(parameters, word_step=FROZEN, doc_step=FROZEN, gauge=True)
     state = {key: state[key] for key in ("M__alpha", "M__beta", "n_alpha", "n_beta")}
     sizes = (frozen, corpus.n_words, corpus.doc_lengths)
     words, docs = corpus.tokens()
+    n_tokens = n_tokens or min(len(words), 20_000)
     drawn = np.random.default_rng(seed).integers(0, len(words), n_tokens)
     words, docs = words[drawn], docs[drawn]
     rate = EventDrivenReference(*sizes, seed=seed, initial=state).present(words, docs)

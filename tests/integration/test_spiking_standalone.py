@@ -25,7 +25,7 @@ from brian_lda.spiking.inhibition import Poisson, Race
 from brian_lda.spiking.recording import Recording
 from brian_lda.spiking.simulator import brian_settings, refuse_unsupported
 
-V, D, K, N_TOKENS = 30, 10, 4, 3000
+V, D, K, N_TOKENS = 9, 300, 6, 3000  # one compiled network with test_models_bars.py
 PARAMETERS = EventDrivenParameters(K, 1.3, RobbinsMonro(0.5, 10), RobbinsMonro(0.5, 10))
 
 
