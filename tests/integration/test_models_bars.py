@@ -10,12 +10,12 @@ from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 
 # The first steps must not commit a document to the winners of its first tokens, when the topics
-# still mean nothing: constant steps, an average over 30 tokens of the document.
-WORD_STEP, DOC_STEP = RobbinsMonro(0.002, power=0.0), RobbinsMonro(0.03, power=0.0)
+# still mean nothing: constant steps, an average over 50 tokens of the document.
+WORD_STEP, DOC_STEP = RobbinsMonro(0.001, power=0.0), RobbinsMonro(0.02, power=0.0)
 
 
 N_PASSES = 60
-RESTARTS = 3  # the likelihood has local maxima, in which about one network in four ends
+RESTARTS = 4  # the likelihood has local maxima, in which about one pLSI network in three ends
 
 
 @pytest.mark.parametrize("doc_topic_prior", [1.2, None], ids=["ed-SpikeLDA", "ed-SpikePLSI"])
