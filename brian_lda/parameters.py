@@ -13,7 +13,7 @@ Step-size rules (paper's appendix "Adaptive step size schedule")
 `VarianceTracking`        Nessler et al. (2013), one :math:`\eta` per synapse from its own running
                           moments: :math:`s_1 \leftarrow s_1 + \eta(M - s_1)`,
                           :math:`s_2 \leftarrow s_2 + \eta(M^2 - s_2)`,
-                          :math:`\eta = (s_2 - s_1^2)/(e^{-s_1} + 1)`.
+                          :math:`\eta = (s_2 - s_1^2)/(e^{-s_1} + 1)`, kept in [0, 1].
 `AdaGrad`                 :math:`G \leftarrow G + g^2`, :math:`\eta = \eta_0/\sqrt{G + \epsilon}`;
                           :math:`\eta_0` is multiplied by *c* at the end of each pass.
 `RMSProp`                 :math:`v \leftarrow \rho v + (1-\rho) g^2`, step
@@ -186,7 +186,7 @@ class BatchParameters:
         K.
     doc_topic_prior : float array [topic]
         lambda: any positive value for semi-SpikeLDA, > 1 for du-SpikeLDA (checked there).
-    topic_word_prior : float
+    topic_word_prior : float or float array [word]
         varphi >= 0, a smoothing of our own: the rate of a word synapse is exp(M^alpha) + epsilon,
         epsilon = varphi K / N with N the number of training tokens, as if each topic had seen each
         word varphi times more. 0 is the paper's model, which has no prior on Phi.
@@ -202,7 +202,7 @@ class BatchParameters:
 
     n_topics: int
     doc_topic_prior: np.ndarray
-    topic_word_prior: float = 0.0
+    topic_word_prior: float | np.ndarray = 0.0
     local_iterations: int = 5
     word_step: BatchStepRule = field(default_factory=RobbinsMonro)
     doc_step: BatchStepRule = field(default_factory=RobbinsMonro)
@@ -221,8 +221,12 @@ class BatchParameters:
         )
         _check_rule("word_step", self.word_step, BatchStepRule)
         _check_rule("doc_step", self.doc_step, BatchStepRule)
+        varphi = np.asarray(self.topic_word_prior)
         _require(
-            self.topic_word_prior >= 0, "topic_word_prior", "at least 0", self.topic_word_prior
+            varphi.ndim <= 1 and bool(np.isfinite(varphi).all() and (varphi >= 0).all()),
+            "topic_word_prior",
+            "a number or a vector of numbers, at least 0",
+            self.topic_word_prior,
         )
         lamda = dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
         lamda.setflags(write=False)

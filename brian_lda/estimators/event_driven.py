@@ -14,6 +14,7 @@ from brian_lda.estimators.base import Callback, TopicModel, as_source
 from brian_lda.estimators.trainers import EventDrivenTrainer
 from brian_lda.parameters import EventDrivenParameters, EventStepRule, RobbinsMonro
 from brian_lda.reference.event_driven import EventDrivenReference, initial_state
+from brian_lda.reference.word_weights import word_prior_vector
 
 
 def event_network(
@@ -48,19 +49,17 @@ def event_parameters(
 def event_trainer(model: TopicModel, source: Any, lamda: Any, seed: int) -> EventDrivenTrainer:
     """Trainer for `fit`: the whole corpus is known."""
     corpus = in_memory(source, type(model).__name__)
-    word_step = model.word_step or event_word_step(model.n_topics, corpus.n_tokens)
+    word_step = model.word_step or event_word_step(model.n_topics, corpus.n_words, corpus.n_tokens)
     parameters = event_parameters(model, lamda, word_step, corpus)
     network = event_network(model, parameters, corpus, seed)
-    epsilon = read_out_smoothing(model, corpus.n_tokens)
+    epsilon = read_out_smoothing(model, corpus.n_words, corpus.n_tokens)
     return EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
 
 
-def read_out_smoothing(model: TopicModel, n_tokens: int) -> float:
-    """varphi counts of each word in each topic, against N/K tokens a topic."""
+def read_out_smoothing(model: TopicModel, n_words: int, n_tokens: int) -> np.ndarray:
+    """varphi counts of each word in each topic, against N/K tokens a topic; [word]."""
     varphi = getattr(model, "topic_word_prior", 0.0)  # pLSI has no prior
-    if not (np.isscalar(varphi) and varphi >= 0):
-        raise ParameterError(f"topic_word_prior must be one number, at least 0; found {varphi!r}.")
-    return varphi * model.n_topics / n_tokens
+    return word_prior_vector(varphi, n_words) * model.n_topics / n_tokens
 
 
 def event_partial_fit(model: TopicModel, X: Any, lamda: Any) -> TopicModel:
@@ -83,7 +82,7 @@ def event_partial_fit(model: TopicModel, X: Any, lamda: Any) -> TopicModel:
         initial.update({key: before[key] for key in kept})
     network = event_network(model, parameters, corpus, seed, initial)
     n_tokens = corpus.n_tokens + (model.history_[-1]["tokens"] if model.history_ else 0)
-    epsilon = read_out_smoothing(model, n_tokens)
+    epsilon = read_out_smoothing(model, corpus.n_words, n_tokens)
     model.trainer_ = EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
     model._train(1)
     return model

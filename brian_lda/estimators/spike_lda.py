@@ -56,7 +56,9 @@ class _MiniBatchModel(TopicModel):
 
     def _batch_trainer(self, source: Corpus | TokenStore, seed: int) -> MiniBatchTrainer:
         self._refuse_brian2()
-        word_step = self.word_step or batch_word_step(self.n_topics, source.n_tokens)
+        word_step = self.word_step or batch_word_step(
+            self.n_topics, source.n_words, source.n_tokens
+        )
         algorithm = self._algorithm()(
             self._batch_parameters(word_step),
             source.n_words,
@@ -101,7 +103,7 @@ class SemiSpikeLDA(_MiniBatchModel):
         K.
     doc_topic_prior : float or array [topic]
         lambda > 0.
-    topic_word_prior : float
+    topic_word_prior : float or array [word]
         varphi, smoothing of Phi (ours, see `BatchParameters`); 0 is the paper's model.
     max_iter : int
         Mini-batch updates.
@@ -137,7 +139,7 @@ class SemiSpikeLDA(_MiniBatchModel):
         *,
         n_topics: int = 10,
         doc_topic_prior: float | np.ndarray = 0.1,
-        topic_word_prior: float = WORD_PRIOR,
+        topic_word_prior: float | np.ndarray = WORD_PRIOR,
         max_iter: int = 1000,
         batch_size: int = 64,
         local_iterations: int = 5,
@@ -184,7 +186,7 @@ class SpikeLDA(_MiniBatchModel):
         K.
     doc_topic_prior : float or array [topic]
         lambda > 1 (kappa = sum(lambda - 1) must be positive).
-    topic_word_prior : float
+    topic_word_prior : float or array [word]
         varphi, smoothing of Phi (ours; 0 is the paper's model, without prior on Phi). In the
         delayed form as in `BatchParameters`; in the event form only where Phi is read out, the
         network itself is the paper's.
@@ -215,7 +217,7 @@ class SpikeLDA(_MiniBatchModel):
         update: str = "event",
         n_topics: int = 10,
         doc_topic_prior: float | np.ndarray = 1.1,
-        topic_word_prior: float = WORD_PRIOR,
+        topic_word_prior: float | np.ndarray = WORD_PRIOR,
         max_iter: int | None = None,
         batch_size: int = 64,
         local_iterations: int = 5,

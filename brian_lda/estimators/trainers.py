@@ -36,7 +36,7 @@ class EventDrivenTrainer:
     """
 
     def __init__(
-        self, network: Any, words: np.ndarray, docs: np.ndarray, seed: int, epsilon: float
+        self, network: Any, words: np.ndarray, docs: np.ndarray, seed: int, epsilon: np.ndarray
     ) -> None:
         self.network, self._words, self._docs, self._seed = network, words, docs, seed
         self._epsilon = epsilon

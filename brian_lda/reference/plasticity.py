@@ -61,5 +61,9 @@ def robbins_monro(n, scale, offset, power, floor):
 
 @njit(inline="always")
 def variance_tracking_eta(s_1, s_2):
-    """Nessler et al. (2013): eta = (s_2 - s_1^2) / (exp(-s_1) + 1)."""
-    return (s_2 - s_1 * s_1) / (np.exp(-s_1) + 1.0)
+    """Nessler et al. (2013): eta = (s_2 - s_1^2) / (exp(-s_1) + 1), kept within [0, 1].
+
+    The bounds are ours: beyond 1 the running means overshoot, the variance turns negative and the
+    weight runs away (seen for M^beta with a small kappa).
+    """
+    return min(max((s_2 - s_1 * s_1) / (np.exp(-s_1) + 1.0), 0.0), 1.0)

@@ -90,7 +90,7 @@ class SpikeCGSReference:
         C_wz, C_zd, C_z = assignment_counts(
             self._words, self._docs, self.z, n_words, n_docs, n_topics
         )
-        self._M__alpha = np.log(C_wz.T + self.varphi[:, None])  # [word, topic]: rows are read
+        self._M__alpha = np.ascontiguousarray(np.log(C_wz.T + self.varphi[:, None]))  # reads rows
         self._M__beta = np.log(C_zd + self.lamda)
         self.b = np.log(C_z + self.varphi.sum())
 
@@ -110,7 +110,7 @@ class SpikeCGSReference:
     @property
     def M__alpha(self) -> np.ndarray:
         """log(C_wz + varphi_w), [topic, word]."""
-        return np.ascontiguousarray(self._M__alpha.T)
+        return np.array(self._M__alpha.T, order="C")
 
     @property
     def phi(self) -> np.ndarray:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from brian_lda.errors import DivergenceError
+from brian_lda.errors import DivergenceError, ParameterError
 from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
 from brian_lda.reference.activation import padded
 
@@ -51,14 +51,14 @@ class WordWeights:
         self._q = np.zeros((n_words, padded(K)))
         self._q[:, :K] = np.exp(M__alpha.T)
         self._a = np.zeros(padded(K))
+        self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
         self._v = np.zeros_like(self._q) if isinstance(parameters.word_step, RMSProp) else None
         self.n_spikes = np.zeros(K)
         self.set_corpus_size(n_training_tokens)
 
     def set_corpus_size(self, n_training_tokens: float) -> None:
         """Fix epsilon for a corpus of this many tokens."""
-        K, varphi = self.parameters.n_topics, self.parameters.topic_word_prior
-        self.epsilon = varphi * K / max(n_training_tokens, 1.0)
+        self.epsilon = self._varphi * self.parameters.n_topics / max(n_training_tokens, 1.0)
 
     @property
     def M__alpha(self) -> np.ndarray:
@@ -184,6 +184,17 @@ class WordWeights:
             self._v[:, :K] = state["v__alpha"].T
 
 
+def word_prior_vector(varphi: float | np.ndarray, n_words: int) -> np.ndarray:
+    """The smoothing of Phi as one number per word."""
+    varphi = np.asarray(varphi, np.float64)
+    if varphi.shape not in ((), (n_words,)):
+        raise ParameterError(
+            f"topic_word_prior must be one number or one per word ({n_words}); found shape "
+            f"{varphi.shape}."
+        )
+    return np.broadcast_to(varphi, (n_words,)).copy()
+
+
 def accumulated_step(rule: RobbinsMonro, n: np.ndarray, delta: np.ndarray) -> np.ndarray:
     """Integral of eta_n from n to n + delta (the floor applies to its mean)."""
     first, last = 1.0 + n / rule.offset, 1.0 + (n + delta) / rule.offset
@@ -203,7 +214,7 @@ def _rates(q, a, epsilon, words, n_topics):
         w = words[i]
         top = 0.0
         for z in range(n_topics):
-            row[z] = q[w, z] * decay[z] + epsilon
+            row[z] = q[w, z] * decay[z] + epsilon[w]
             top = max(top, row[z])
         for z in range(n_topics):
             out[i, z] = row[z] / top if top > 0.0 else 1.0

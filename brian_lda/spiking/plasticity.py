@@ -122,7 +122,8 @@ def step_statements(rule: WeightRule, step: EventStepRule) -> str:
         """
     if isinstance(step, VarianceTracking):
         variance = f"(s_2__{layer} - s_1__{layer}**2)"
-        eta = f"eta__{layer} = accepted_post*{variance}/(exp(-s_1__{layer}) + 1)"
+        # Within [0, 1], as in the reference: beyond 1 the running means overshoot.
+        eta = f"eta__{layer} = accepted_post*clip({variance}/(exp(-s_1__{layer}) + 1), 0, 1)"
     else:
         eta = f"""
         G__{layer} += accepted_post*({rule.direction})**2

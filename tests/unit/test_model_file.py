@@ -1,0 +1,92 @@
+"""Saved models: everything comes back, and a bad file gives a message."""
+
+from __future__ import annotations
+
+import h5py
+import numpy as np
+import pytest
+
+from brian_lda import SemiSpikeLDA, SpikeLDA, StochasticVariationalLDA, TopicModel
+from brian_lda.errors import ModelFileError
+from brian_lda.parameters import RobbinsMonro
+
+
+@pytest.fixture(scope="module")
+def model(bars):
+    rule = RobbinsMonro(scale=2.0, offset=0.5, floor=0.001)
+    prior = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    return SemiSpikeLDA(
+        n_topics=6, doc_topic_prior=prior, word_step=rule, max_iter=4, random_state=3
+    ).fit(bars)
+
+
+@pytest.fixture
+def path(model, tmp_path):
+    model.save(tmp_path / "model.h5")
+    return tmp_path / "model.h5"
+
+
+def test_everything_comes_back(model, path, bars):
+    loaded = TopicModel.load(path)
+    assert type(loaded) is SemiSpikeLDA
+    np.testing.assert_array_equal(loaded.components_, model.components_)
+    np.testing.assert_array_equal(loaded.transform(bars), model.transform(bars))
+    np.testing.assert_array_equal(loaded.doc_topic_prior, model.doc_topic_prior)
+    assert loaded.word_step == model.word_step
+    assert loaded.history_ == model.history_
+    assert loaded.vocabulary_ == bars.vocabulary
+    assert loaded.seed_ == 3 and loaded.n_iter_ == 4
+    np.testing.assert_array_equal(loaded.state_["M__alpha"], model.trainer_.state()["M__alpha"])
+
+
+def test_matrix_models_have_no_vocabulary_and_svi_saves_too(tmp_path):
+    X = np.array([[2, 0, 1], [0, 3, 1]])
+    fitted = StochasticVariationalLDA(n_topics=2, max_iter=1, random_state=0).fit(X)
+    fitted.save(tmp_path / "svi.h5")
+    loaded = TopicModel.load(tmp_path / "svi.h5")
+    assert loaded.vocabulary_ is None and loaded.step == fitted.step
+
+
+def test_another_classes_file_is_refused(path):
+    with pytest.raises(ModelFileError, match="holds a SemiSpikeLDA, not a SpikeLDA"):
+        SpikeLDA.load(path)
+
+
+def test_bad_files_give_a_message(path, tmp_path):
+    with pytest.raises(ModelFileError, match="there is no model file"):
+        TopicModel.load(tmp_path / "nothing.h5")
+    (tmp_path / "text.h5").write_text("not HDF5")
+    with pytest.raises(ModelFileError, match="not a readable HDF5 file"):
+        TopicModel.load(tmp_path / "text.h5")
+    (tmp_path / "cut.h5").write_bytes(path.read_bytes()[:500])
+    with pytest.raises(ModelFileError, match="damaged"):
+        TopicModel.load(tmp_path / "cut.h5")
+    with h5py.File(tmp_path / "foreign.h5", "w") as file:
+        file["x"] = [1, 2]
+    with pytest.raises(ModelFileError, match="not a model of brian_lda"):
+        TopicModel.load(tmp_path / "foreign.h5")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        ("class", "os.system", "known models"),
+        ("format_version", 99, "format version 99"),
+        ("parameters", '{"n_topics": 6, "no_such": 1}', "do not fit"),
+        ("parameters", "{", "do not fit"),
+        ("parameters", '{"n_topics": 7}', "expected 7 topics"),
+        ("parameters", '{"n_topics": 6, "word_step": {"step_rule": {"rule": "X"}}}', "do not fit"),
+    ],
+)
+def test_tampered_attributes_give_a_message(path, attribute, value, message):
+    with h5py.File(path, "a") as file:
+        file.attrs[attribute] = value
+    with pytest.raises(ModelFileError, match=message):
+        TopicModel.load(path)
+
+
+def test_saving_where_there_is_no_folder_says_so_and_leaves_nothing(model, tmp_path):
+    with pytest.raises(ModelFileError, match="does not exist"):
+        model.save(tmp_path / "no" / "model.h5")
+    model.save(tmp_path / "model.h5")
+    assert [file.name for file in tmp_path.iterdir()] == ["model.h5"]
