@@ -25,7 +25,6 @@ EVENT_DOC_WINDOW = 0.1  # passes over the document,
 EVENT_DOC_TOKENS = 60.0  # but at least so many tokens
 BATCH_FADING = 1.0
 BATCH_WORD_WINDOW = 1.0  # passes; a mini-batch averages over its kept sweeps already
-STREAM_OFFSET = 0.4
 STREAM_POWER = 0.9  # with no corpus size to count passes by, forget the early estimates slowly
 
 
@@ -38,8 +37,13 @@ def event_word_step(n_topics: int, n_words: int, n_tokens: int) -> RobbinsMonro:
 
 
 def event_doc_step(mean_doc_length: float) -> RobbinsMonro:
-    """Step of M^beta, in relaxation times of the synapse."""
-    return RobbinsMonro(floor=1.0 / max(EVENT_DOC_WINDOW * mean_doc_length, EVENT_DOC_TOKENS))
+    """Step of M^beta, in relaxation times of the synapse: constant.
+
+    A first step of 1 would commit a document to the winner of its first token, at a time when the
+    topics mean nothing yet.
+    """
+    eta = 1.0 / max(EVENT_DOC_WINDOW * mean_doc_length, EVENT_DOC_TOKENS)
+    return RobbinsMonro(scale=eta, power=0.0)
 
 
 def batch_word_step(n_topics: int, n_words: int, n_tokens: int) -> RobbinsMonro:
@@ -47,9 +51,13 @@ def batch_word_step(n_topics: int, n_words: int, n_tokens: int) -> RobbinsMonro:
     return _windowed(BATCH_FADING, BATCH_WORD_WINDOW, n_topics, n_words, n_tokens)
 
 
-def stream_word_step() -> RobbinsMonro:
-    """Step of M^alpha when documents keep arriving (`partial_fit`)."""
-    return RobbinsMonro(scale=1.0 / STREAM_OFFSET, offset=STREAM_OFFSET, power=STREAM_POWER)
+def stream_word_step(fading: float, n_topics: int, n_words: int, first_tokens: int) -> RobbinsMonro:
+    """Step of M^alpha when documents keep arriving (`partial_fit`).
+
+    The initial weights fade within `fading` times the tokens of the first call.
+    """
+    offset = _offset(fading, n_words, first_tokens / n_topics)
+    return RobbinsMonro(scale=1.0 / offset, offset=offset, power=STREAM_POWER)
 
 
 def delayed_doc_step() -> RobbinsMonro:
@@ -61,6 +69,10 @@ def _windowed(
     fading: float, window: float, n_topics: int, n_words: int, n_tokens: int
 ) -> RobbinsMonro:
     spikes_per_pass = n_tokens / n_topics
-    offset = fading * spikes_per_pass / (n_words * math.exp(1.5))
+    offset = _offset(fading, n_words, spikes_per_pass)
     floor = 1.0 / (window * spikes_per_pass)
     return RobbinsMonro(scale=1.0 / offset, offset=offset, floor=min(floor, 1.0 / offset))
+
+
+def _offset(fading: float, n_words: int, spikes_per_pass: float) -> float:
+    return fading * spikes_per_pass / (n_words * math.exp(1.5))

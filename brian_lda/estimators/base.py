@@ -18,7 +18,7 @@ from brian_lda.errors import BackendError, ModelFileError, ParameterError
 from brian_lda.estimators.model_file import load_model, save_model
 from brian_lda.estimators.trainers import Trainer
 from brian_lda.evaluation import HeldOutScore, fold_in, heldout_perplexity, top_words
-from brian_lda.parameters import check_n_topics
+from brian_lda.parameters import check_n_topics, dirichlet_vector
 
 Callback = Callable[["TopicModel", dict[str, Any]], Any]
 BACKENDS = ("rate", "brian2")
@@ -89,7 +89,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
                     break
         finally:  # an interrupted fit leaves a usable model
             self.n_iter_ = len(self.history_)
-            self.components_ = self.trainer_.phi
+            with np.errstate(invalid="ignore"):  # a diverged one has raised already
+                self.components_ = self.trainer_.phi
 
     def transform(self, X: Any) -> np.ndarray:
         """Theta of documents, with Phi fixed (MAP fold-in); float array [doc, topic]."""
@@ -177,6 +178,18 @@ class TopicModel(TransformerMixin, BaseEstimator):
         if not isinstance(n_iterations, (int, np.integer)) or n_iterations < 1:
             raise ParameterError(
                 f"max_iter must be an integer of at least 1; found {n_iterations!r}."
+            )
+        batch_size = getattr(self, "batch_size", 1)
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+            raise ParameterError(
+                f"batch_size must be an integer of at least 1; found {batch_size!r}."
+            )
+        if hasattr(self, "doc_topic_prior"):
+            dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
+        varphi = np.asarray(getattr(self, "topic_word_prior", 0.0), np.float64)
+        if not (np.isfinite(varphi).all() and (varphi >= 0).all()):
+            raise ParameterError(
+                f"topic_word_prior must not be negative or infinite; found {varphi!r}."
             )
         if self.backend not in BACKENDS:
             raise ParameterError(f"backend must be one of {BACKENDS}; found {self.backend!r}.")

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context
 from sklearn.decomposition import LatentDirichletAllocation
 
 from brian_lda.corpus import Corpus
@@ -49,7 +50,9 @@ class _VariationalUpdates:
         if self._n_updates:
             n_batch_iter = 1.0 + self._first * self._n_updates / self._b
             self.lda.n_batch_iter_ = n_batch_iter
-        self.lda.partial_fit(sparse.csr_matrix(counts, dtype=np.float64))
+        # The paper's grid has priors up to 1.5; scikit-learn's validation stops at 1.
+        with config_context(skip_parameter_validation=True):
+            self.lda.partial_fit(sparse.csr_matrix(counts, dtype=np.float64))
         self._n_updates += 1
 
     @property

@@ -9,12 +9,20 @@ import numpy as np
 
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
-from brian_lda.estimators.automatic_steps import event_doc_step, event_word_step, stream_word_step
+from brian_lda.estimators.automatic_steps import (
+    EVENT_FADING,
+    event_doc_step,
+    event_word_step,
+    stream_word_step,
+)
 from brian_lda.estimators.base import Callback, TopicModel, as_source
 from brian_lda.estimators.trainers import EventDrivenTrainer
 from brian_lda.parameters import EventDrivenParameters, EventStepRule, RobbinsMonro
 from brian_lda.reference.event_driven import EventDrivenReference, initial_state
 from brian_lda.reference.word_weights import word_prior_vector
+
+
+STREAM_PASSES = 10
 
 
 def event_network(
@@ -63,12 +71,19 @@ def read_out_smoothing(model: TopicModel, n_words: int, n_tokens: int) -> np.nda
 
 
 def event_partial_fit(model: TopicModel, X: Any, lamda: Any) -> TopicModel:
-    """One pass over newly arrived documents: fresh M^beta for them, M^alpha goes on."""
+    """Newly arrived documents: fresh M^beta for them, M^alpha goes on.
+
+    Their tokens are shown `STREAM_PASSES` times: in a single pass M^beta would not get away from
+    its random start, and M^alpha would learn that.
+    """
     model._check_parameters()
     corpus = in_memory(as_source(X), type(model).__name__)
-    word_step = model.word_step or stream_word_step()
-    parameters = event_parameters(model, lamda, word_step, corpus)
     trainer = getattr(model, "trainer_", None)
+    if trainer is None:
+        model._stream_step = model.word_step or stream_word_step(
+            EVENT_FADING, model.n_topics, corpus.n_words, corpus.n_tokens
+        )
+    parameters = event_parameters(model, lamda, model._stream_step, corpus)
     if trainer is None:
         model.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
         model.n_features_in_, model.history_ = corpus.n_words, []
@@ -84,7 +99,7 @@ def event_partial_fit(model: TopicModel, X: Any, lamda: Any) -> TopicModel:
     n_tokens = corpus.n_tokens + (model.history_[-1]["tokens"] if model.history_ else 0)
     epsilon = read_out_smoothing(model, corpus.n_words, n_tokens)
     model.trainer_ = EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
-    model._train(1)
+    model._train(STREAM_PASSES)
     return model
 
 
@@ -154,7 +169,7 @@ class SpikePLSI(TopicModel):
         return event_trainer(self, source, None, seed)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """One pass over newly arrived documents."""
+        """Learn from newly arrived documents (`STREAM_PASSES` passes over them)."""
         return event_partial_fit(self, X, None)
 
     def _pseudo_count(self):

@@ -10,6 +10,7 @@ import numpy as np
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import BackendError, ParameterError
 from brian_lda.estimators.automatic_steps import (
+    BATCH_FADING,
     batch_word_step,
     delayed_doc_step,
     stream_word_step,
@@ -47,13 +48,6 @@ class _MiniBatchModel(TopicModel):
             integrator=self.integrator,
         )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not isinstance(self.batch_size, (int, np.integer)) or self.batch_size < 1:
-            raise ParameterError(
-                f"batch_size must be an integer of at least 1; found {self.batch_size!r}."
-            )
-
     def _batch_trainer(self, source: Corpus | TokenStore, seed: int) -> MiniBatchTrainer:
         self._refuse_brian2()
         word_step = self.word_step or batch_word_step(
@@ -74,7 +68,10 @@ class _MiniBatchModel(TopicModel):
         if getattr(self, "trainer_", None) is None:
             self.n_features_in_, self.history_ = X.n_words, []
             self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
-            parameters = self._batch_parameters(self.word_step or stream_word_step())
+            parameters = self._batch_parameters(
+                self.word_step
+                or stream_word_step(BATCH_FADING, self.n_topics, X.n_words, X.n_tokens)
+            )
             self._online = self._algorithm()(
                 parameters, X.n_words, seed=self._seed(), n_training_tokens=X.n_tokens
             )
@@ -268,7 +265,7 @@ class SpikeLDA(_MiniBatchModel):
         return self._batch_trainer(source, seed)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """One pass over newly arrived documents: fresh M^beta for them, M^alpha goes on."""
+        """Learn from newly arrived documents: fresh M^beta for them, M^alpha goes on."""
         if self.update == "event":
             return event_partial_fit(self, X, self.doc_topic_prior)
         return self._batch_partial_fit(X)

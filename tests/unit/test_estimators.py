@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -22,6 +24,7 @@ from brian_lda import (
 )
 from brian_lda.errors import BackendError, CorpusFormatError, DivergenceError, ParameterError
 from brian_lda.estimators import StopAt, TrackPerplexity
+from brian_lda.estimators.event_driven import STREAM_PASSES
 from brian_lda.evaluation import match_topics
 from brian_lda.parameters import AdaGrad, RMSProp, RobbinsMonro, VarianceTracking
 
@@ -53,7 +56,7 @@ def test_fitted_attributes_have_the_promised_shapes(name):
     assert theta.shape == (5, 2)
     np.testing.assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-12)
     assert [record["iteration"] for record in model.history_] == [1, 2, 3]
-    assert all(a["tokens"] <= b["tokens"] for a, b in zip(model.history_, model.history_[1:]))
+    assert all(a["tokens"] <= b["tokens"] for a, b in pairwise(model.history_))
     assert list(model.get_feature_names_out()) == ["topic0", "topic1"]
 
 
@@ -73,17 +76,23 @@ def test_input_forms_agree_and_refitting_starts_anew(name):
     np.testing.assert_array_equal(dense, clone(model).fit(TINY.astype(float)).components_)
 
 
-@every_estimator
-def test_bars_are_recovered(name, bars):
-    if name == "svi":
-        pytest.skip("scikit-learn's algorithm, not ours; its schedule is tested below")
-    if name in ("ed", "plsi"):
-        prior = {"max_iter": 100}
-    else:
-        prior = {"max_iter": 150}
-    model = ALL[name](n_topics=6, random_state=0, **prior).fit(bars)
-    cosine = match_topics(bars.true_phi, model.components_).cosine
-    assert cosine.mean() > 0.9, cosine
+@pytest.mark.parametrize(
+    ("name", "max_iter", "cosine"),
+    [
+        ("spike-cgs", 150, 0.95),
+        ("ed", 100, 0.95),
+        ("du", 150, 0.95),
+        ("semi", 150, 0.95),
+        ("cgs", 150, 0.95),
+        ("sgmcmc", 150, 0.95),
+        ("plsi", 100, 0.9),  # without a prior theta stays blurred, and with it the topics
+    ],
+)
+def test_bars_are_recovered(name, max_iter, cosine, bars):
+    # Every algorithm here has local optima: the best of four starts, by held-out score.
+    models = [ALL[name](n_topics=6, max_iter=max_iter, random_state=s).fit(bars) for s in range(4)]
+    best = max(models, key=lambda model: model.score(bars))
+    assert match_topics(bars.true_phi, best.components_).cosine.mean() > cosine
 
 
 @every_estimator
@@ -176,9 +185,6 @@ def test_the_number_of_threads_does_not_change_the_result(name, bars):
 @pytest.mark.parametrize("name", ["ed", "du", "semi", "plsi", "svi", "sgmcmc"])
 def test_partial_fit_goes_on_learning_from_new_documents(name, bars):
     options = {"total_documents": 300} if name in ("svi", "sgmcmc") else {}
-    # A few hundred tokens per word: the initial weights must fade within this short stream.
-    if name in ("ed", "plsi"):
-        options["word_step"] = RobbinsMonro(scale=20.0, offset=0.05, power=0.8)
     model = ALL[name](n_topics=6, random_state=0, **options)
     parts = [bars.subset(np.arange(i, 300, 10)) for i in range(10)]
     model.partial_fit(parts[0])
@@ -187,9 +193,8 @@ def test_partial_fit_goes_on_learning_from_new_documents(name, bars):
         for part in parts[1:]:
             model.partial_fit(part)
     assert model.score(bars) > early + 0.05
-    assert model.history_[-1]["tokens"] == parts[0].n_tokens + 4 * sum(
-        p.n_tokens for p in parts[1:]
-    )
+    shown = parts[0].n_tokens + 4 * sum(p.n_tokens for p in parts[1:])
+    assert model.history_[-1]["tokens"] == shown * (STREAM_PASSES if name in ("ed", "plsi") else 1)
     with pytest.raises(ParameterError, match="knows 9 words"):
         model.partial_fit(TINY)
 
@@ -212,7 +217,7 @@ def test_variational_weights_follow_the_papers_schedule():
 
 
 def test_in_a_pipeline_after_countvectorizer_and_under_gridsearch():
-    texts = ["spike neuron synapse"] * 12 + ["topic word document"] * 12
+    texts = ["spike neuron synapse", "topic word document"] * 12
     pipeline = make_pipeline(
         CountVectorizer(), SemiSpikeLDA(n_topics=2, max_iter=20, random_state=0)
     )
