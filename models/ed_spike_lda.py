@@ -36,16 +36,15 @@ Deviations from the paper
 
 from __future__ import annotations
 
-from brian2 import Synapses, linked_var, ms
-
-from brian_lda.parameters import EventDrivenParameters, EventStepRule
+from brian_lda.parameters import EventDrivenParameters
 from brian_lda.spiking.circuit import Circuit, Shape, build_circuit
-from brian_lda.spiking.inhibition import Inhibition, Poisson
+from brian_lda.spiking.inhibition import Inhibition
 from brian_lda.spiking.plasticity import (
     WeightRule,
     count_statements,
     counter_variables,
     learn_statements,
+    potentiation,
     step_of_counter,
     step_statements,
     synapse_memory,
@@ -78,7 +77,7 @@ M__alpha = m__alpha - a__alpha_post : 1
 """
 GAUGE_LEARN = {  # (3a) on the active synapse; "-1" is a__alpha += eta in the neuron
     "euler": "m__alpha += h_post*eta__alpha*exp(-M__alpha)",
-    "flow": "m__alpha += log1p(h_post*gain__alpha*exp(-M__alpha))",
+    "flow": "m__alpha += potentiation(h_post, gain__alpha, M__alpha)",  # log1p(h gain exp(-M))
 }
 
 
@@ -131,6 +130,7 @@ def build_event_driven(
         after_spike=after_spike,
         document_state=(*document_constants, *own__beta),
         document_shared=(*document_shared, *shared__beta),
+        after_token=count_statements(document_rule, step__beta, event=inhibition.accepted),
         record=record,
     )
     _connect_words(circuit, parameters)
@@ -144,7 +144,6 @@ def build_event_driven(
         },
         when={"excite": "excite", "learn": "learn"},
     )
-    _count_tokens(circuit, inhibition, document_rule, step__beta)
     circuit.first_values += [
         (circuit.topics, *item) for item in step_of_counter(WORD_RULE, step__alpha).items()
     ] + [(circuit.documents, *item) for item in step_of_counter(document_rule, step__beta).items()]
@@ -163,6 +162,7 @@ def _connect_words(circuit: Circuit, parameters: EventDrivenParameters) -> None:
                 "excite": "u_post += M__alpha",  # Alg. 1 line 5
                 "learn": step_statements(WORD_RULE, step) + GAUGE_LEARN[integrator],
             },
+            namespace={"potentiation": potentiation},
             when={"excite": "excite", "learn": "learn"},
         )
     else:
@@ -175,23 +175,3 @@ def _connect_words(circuit: Circuit, parameters: EventDrivenParameters) -> None:
             when={"excite": "excite", "learn": "learn"},
         )
         circuit.first_values.append((synapses, "t_clamped", "-1*second"))  # no word seen yet
-
-
-def _count_tokens(
-    circuit: Circuit, inhibition: Inhibition, rule: WeightRule, step: EventStepRule
-) -> None:
-    """Each document neuron counts its own tokens: a synapse onto itself, after learning."""
-    counter = Synapses(
-        circuit.documents,
-        circuit.documents,
-        model=inhibition.accepted,
-        on_pre={"count": count_statements(rule, step, "_post", event="accepted")},
-        delay={"count": 0 * ms},
-        clock=circuit.clock,
-        name="document_counter",
-    )
-    counter.connect(j="i")
-    if isinstance(inhibition, Poisson):
-        counter.n_attempts = linked_var(circuit.network["inhibition"], "n_attempts")
-    counter.count.when = "resets"
-    circuit.network.add(counter)

@@ -106,6 +106,7 @@ class Circuit:
         on_pre: dict[str, str],
         on_post: dict[str, str] | None = None,
         when: dict[str, str],
+        namespace: dict[str, object] | None = None,
     ) -> Synapses:
         """All-to-all synapses from a clamped layer to the topic neurons.
 
@@ -119,6 +120,8 @@ class Circuit:
             Code of each pathway, by its name.
         when : dict of str
             Slot of the schedule for each pathway.
+        namespace : dict, optional
+            Functions that the code calls.
         """
         on_post = on_post or {}
         synapses = Synapses(
@@ -129,6 +132,7 @@ class Circuit:
             on_post=on_post,
             delay={pathway: 0 * ms for pathway in (*on_pre, *on_post)},
             clock=self.clock,
+            namespace=namespace or {},
             name=name,
         )
         synapses.connect()
@@ -151,6 +155,7 @@ def build_circuit(
     after_spike: str = "",
     document_state: tuple[str, ...] = (),
     document_shared: tuple[str, ...] = (),
+    after_token: str = "",
     record: tuple[str, ...] = (),
 ) -> Circuit:
     """Layers, inhibition and pacing; the models add the synapses.
@@ -163,6 +168,8 @@ def build_circuit(
         Further equations of the topic neuron, and what the winner does after learning.
     document_state, document_shared : tuple of str
         Numbers kept by each document neuron, and by the layer.
+    after_token : str
+        What the clamped document neuron does after learning (in every tick of the token).
     record : tuple of str
         Layers to record besides the winners (`brian_lda.spiking.recording`).
     """
@@ -184,6 +191,8 @@ def build_circuit(
         name="documents",
         state=document_state,
         shared=document_shared,
+        links={name: network["inhibition"] for name in inhibition.links},
+        after_spike=after_token,
     )
     network.add(winners, pacer, words, documents)
     circuit = Circuit(network, clock, words, documents, topics, pacer, winners)

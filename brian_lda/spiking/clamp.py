@@ -10,13 +10,14 @@ test of all V or D neurons.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from brian2 import NeuronGroup
 from brian2.core.spikesource import SpikeSource
 from brian2.core.variables import Variables
 from brian2.groups.group import CodeRunner, Group
+from brian2.groups.neurongroup import Resetter
 
 
 class ClampedLayer(Group, CodeRunner, SpikeSource):
@@ -38,6 +39,10 @@ class ClampedLayer(Group, CodeRunner, SpikeSource):
         Further numbers that each neuron keeps, for example a document's length `N_d`.
     shared : sequence of str
         Further numbers that the whole layer shares.
+    links : mapping of str to NeuronGroup
+        Numbers read from another group of one neuron, by name.
+    after_spike : str
+        Statements for the neuron that fires, run at the end of the tick.
 
     Notes
     -----
@@ -58,6 +63,8 @@ class ClampedLayer(Group, CodeRunner, SpikeSource):
         name: str,
         state: Sequence[str] = (),
         shared: Sequence[str] = (),
+        links: Mapping[str, NeuronGroup] | None = None,
+        after_spike: str = "",
     ) -> None:
         Group.__init__(self, clock=pacer.clock, when="clamp", name=name)
         self.events = {"spike": None}  # Brian asks spike sources which events they emit
@@ -78,9 +85,15 @@ class ClampedLayer(Group, CodeRunner, SpikeSource):
         self.variables.add_array("_spikespace", size=n_neurons + 1, dtype=np.int32)
         self.variables.add_arrays(state, size=n_neurons, dtype=np.float64)
         self.variables.add_arrays(shared, size=1, dtype=np.float64, scalar=True, constant=True)
+        for link, group in (links or {}).items():
+            self.variables.add_reference(link, group, index="0")
         CodeRunner.__init__(
             self, self, "spikegenerator", code="", clock=self._clock, when="clamp", name=None
         )
+        self.namespace = {}
+        self.event_codes = {"spike": after_spike}
+        if after_spike:
+            self.contained_objects.append(Resetter(self))
         self._enable_group_attributes()
 
     @property

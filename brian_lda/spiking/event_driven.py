@@ -262,8 +262,8 @@ def _synapse_memory(rule) -> tuple[str, ...]:
 
 
 def _round_up(n: int) -> int:
-    """`n` with its three leading bits kept and the rest rounded up: at most 25 % more."""
-    step = 1 << max(n.bit_length() - 3, 0)
+    """`n` with its five leading bits kept and the rest rounded up: at most 6 % more."""
+    step = 1 << max(n.bit_length() - 5, 0)
     return -(-n // step) * step
 
 

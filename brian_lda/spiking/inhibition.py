@@ -16,6 +16,8 @@ The winner is then an exact sample of softmax(u).
     proportional to o_z. (With probability 1 - exp(-o_z) instead, or with a rule that picks one of
     several, it is not.)
 
+`accepted` is 1 in the tick in which the token has found its winner.
+
 `normalised=True` is the inhibition of Nessler et al. (2013): an inhibitory current
 I = log sum_z exp(u_z) is subtracted from every u_z, so that the layer as a whole fires at a
 constant rate. It changes when the winner fires, never which neuron it is.
@@ -62,7 +64,7 @@ class Race:
     log_t_first : 1 (linked)                       # the earliest of all, from the inhibitory neuron
     h = int(log_latency <= log_t_first) : integer  # one-hot topic, Table 1(a)
     """
-    accepted = "accepted = 1 : integer"  # every tick has a winner
+    accepted = "1"  # every tick has a winner
     inhibitory_model = "log_t_first : 1"
     between_tokens = "log_t_first = never"
     fire = """
@@ -101,14 +103,12 @@ class Poisson:
     normalised: bool = True
 
     model = """
+    n_attempts : 1 (linked)                        # of all topic neurons in this tick
     rate : Hz (shared, constant)
     attempt : integer                              # fired in this tick, before inhibition
     h = attempt*accepted : integer                 # one-hot topic, Table 1(a)
     """
-    accepted = """
-    n_attempts : 1 (linked)
-    accepted = int(n_attempts == 1) : integer      # 1 in the tick in which the token has a winner
-    """
+    accepted = "int(n_attempts == 1)"
     inhibitory_model = "n_attempts : 1"
     between_tokens = "n_attempts = 0"
     fire = """
@@ -177,7 +177,7 @@ def add_topic_layer(
     event_name, condition = inhibition.event
     topics = NeuronGroup(
         n_topics,
-        TOPIC_MODEL + inhibition.accepted + inhibition.model + model,
+        TOPIC_MODEL + inhibition.model + f"accepted = {inhibition.accepted} : integer\n" + model,
         threshold="h > 0",
         reset=after_spike,
         events={event_name: condition},

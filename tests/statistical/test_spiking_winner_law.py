@@ -28,11 +28,9 @@ SMALLEST_P = 0.005  # fixed seeds: a threshold for a wrong law, not a false-alar
 class NaivePoisson(Poisson):
     """What one would write first: P(fire) = 1 - exp(-rate dt), the lowest index wins a tie."""
 
-    accepted = """
-    i_first : 1 (linked)
-    accepted = int(i_first < 1e9) : integer
-    """
+    accepted = "int(i_first < 1e9)"
     model = """
+    i_first : 1 (linked)
     rate : Hz (shared, constant)
     attempt : integer
     h = int(attempt*i_as_number == attempt*i_first)*attempt : integer
