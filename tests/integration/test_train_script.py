@@ -1,0 +1,162 @@
+"""sims/train.py from the outside: what it writes, what it says, and how it fails."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from brian_lda import TopicModel
+from brian_lda.corpus import holdout_split, load_corpus, write_uci
+from brian_lda.runs import ALGORITHMS
+
+TRAIN = Path(__file__).resolve().parents[2] / "sims" / "train.py"
+METRIC_KEYS = {
+    "algorithm", "backend", "corpus", "n_topics", "seed", "iterations", "perplexity",
+    "floor_tokens", "tokens_per_second", "seconds", "history", "versions",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def main():
+    """`main` of the script, loaded once: starting Python for each test takes seconds."""
+    return runpy.run_path(str(TRAIN), run_name="train")["main"]
+
+
+@pytest.fixture
+def train(main, capsys):
+    """Run the script in this process; returns what `subprocess.run` would."""
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.mark.parametrize("algorithm", list(ALGORITHMS))
+def test_every_algorithm_writes_a_run_that_can_be_read(train, algorithm, tmp_path):
+    out = tmp_path / "run"
+    result = train(
+        "--algorithm", algorithm, "--topics", 4, "--iterations", 3, "--evaluate-every", 2,
+        "--seed", 5, "--out", out, "--quiet",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert set(metrics) >= METRIC_KEYS
+    assert metrics["algorithm"] == algorithm and metrics["seed"] == 5
+    assert [record["iteration"] for record in metrics["history"]] == [1, 2]
+    assert json.loads((out / "config.json").read_text())["n_topics"] == 4
+    model = TopicModel.load(out / "model.h5")
+    _, observed, heldout = holdout_split(load_corpus("reuters"), seed=0)
+    assert model.perplexity(observed, heldout) == pytest.approx(metrics["perplexity"], rel=1e-12)
+    assert result.stdout.count("topic ") == 4
+    assert f"perplexity {metrics['perplexity']:.1f}" in result.stdout
+
+
+def test_without_arguments_it_trains_semi_spike_lda_on_reuters(tmp_path):
+    result = subprocess.run(
+        [sys.executable, str(TRAIN), "--iterations", "5"],
+        capture_output=True, text=True, timeout=300, cwd=tmp_path,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    (run,) = (tmp_path / "runs").iterdir()
+    config = json.loads((run / "config.json").read_text())
+    assert (config["algorithm"], config["corpus"]) == ("semi-spike-lda", "reuters")
+    assert "perplexity=" in result.stderr  # the progress bar
+
+
+def test_a_folder_of_texts_is_a_corpus(train, tmp_path):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for i in range(20):
+        words = "spike neuron synapse membrane" if i % 2 else "topic word document corpus"
+        (texts / f"{i}.txt").write_text(f"{words} " * 5)
+    result = train(
+        "--corpus", texts, "--topics", 2, "--iterations", 30, "--words", 4, "--quiet",
+        "--out", tmp_path / "run",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    shown = [set(line.split()[2:]) for line in result.stdout.splitlines() if "topic " in line[:6]]
+    assert {"spike", "neuron", "synapse", "membrane"} in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--corpus", "nowhere"], "Unknown corpus 'nowhere'"),
+        (["--topics", "1"], "n_topics must be an integer of at least 2"),
+        (["--algorithm", "ed-spike-lda", "--prior", "0.5"], "SemiSpikeLDA"),
+        (["--algorithm", "ed-spike-plsi", "--prior", "1.1"], "has no doc_topic_prior"),
+        (["--algorithm", "cgs", "--backend", "brian2"], "baseline without spikes"),
+        (["--algorithm", "svi", "--backend", "brian2"], "baseline without spikes"),
+        (["--algorithm", "spike-cgs", "--backend", "brian2"], "use backend='rate'"),
+        (["--seed", "-1"], "random_state"),
+        (["--iterations", "0"], "max_iter"),
+    ],
+)
+def test_mistakes_get_one_line_and_leave_no_folder(train, arguments, message, tmp_path):
+    result = train(*arguments, "--out", tmp_path / "run", "--quiet")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: ") and message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_earlier_results_are_never_overwritten_by_accident(train, tmp_path):
+    out = tmp_path / "run"
+    arguments = ("--topics", 3, "--iterations", 2, "--out", out, "--quiet")
+    assert train(*arguments).returncode == 0
+    before = (out / "metrics.json").read_bytes()
+    refused = train(*arguments, "--seed", 1)
+    assert refused.returncode == 2 and "--overwrite" in refused.stderr
+    assert (out / "metrics.json").read_bytes() == before
+    assert train(*arguments, "--seed", 1, "--overwrite").returncode == 0
+    assert (out / "metrics.json").read_bytes() != before
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    refused = train("--out", tmp_path / "mine", "--overwrite", "--quiet")
+    assert "not the folder of a run" in refused.stderr
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
+
+
+def test_a_broken_corpus_file_is_named_with_its_line(train, tmp_path):
+    corpus = load_corpus("bars", grid=2, n_docs=5, doc_length=5, seed=0)
+    write_uci(corpus, tmp_path / "mine")
+    (docword,) = (tmp_path / "mine").glob("docword*")
+    lines = gzip.decompress(docword.read_bytes()).decode().splitlines()
+    lines[4] = lines[4].rsplit(" ", 1)[0] + " -3"
+    docword.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
+    result = train("--corpus", tmp_path / "mine", "--out", tmp_path / "run", "--quiet")
+    assert result.returncode == 2
+    assert docword.name in result.stderr and "line 5" in result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_keeps_what_was_learnt(tmp_path):
+    out = tmp_path / "run"
+    process = subprocess.Popen(
+        [sys.executable, str(TRAIN), "--algorithm", "cgs", "--iterations", "1000000",
+         "--out", str(out)],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not (out / "config.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(8)  # a few sweeps
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    assert "what was learnt is saved" in stdout
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["interrupted"] and 0 < metrics["iterations"] < 1_000_000
+    assert TopicModel.load(out / "model.h5").n_iter_ == metrics["iterations"]
