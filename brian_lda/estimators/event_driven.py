@@ -21,7 +21,6 @@ from brian_lda.parameters import EventDrivenParameters, EventStepRule, RobbinsMo
 from brian_lda.reference.event_driven import EventDrivenReference, initial_state
 from brian_lda.reference.word_weights import word_prior_vector
 
-
 STREAM_PASSES = 10
 
 
