@@ -13,7 +13,6 @@ time with other values, tokens and seed:
 from __future__ import annotations
 
 import logging
-import shutil
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
@@ -84,7 +83,7 @@ def make_simulator(
 
         if compiler_found():
             return StandaloneSimulator(build, key, outputs)
-        kind = "cython" if shutil.which("cc") else "numpy"
+        kind = "numpy"
         warnings.warn(
             "No C++ compiler and make were found, so the spiking network runs inside Python "
             "(slower by a factor of 100 and more); install g++ and make, or set CXX.",

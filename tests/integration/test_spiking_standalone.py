@@ -176,7 +176,6 @@ def test_cache_that_cannot_be_written(corpus, monkeypatch, tmp_path):
 
 def test_without_a_compiler_the_network_runs_in_python(corpus, monkeypatch):
     monkeypatch.setattr(standalone, "compiler_found", lambda: False)
-    monkeypatch.setattr("shutil.which", lambda _: None)
     network = spiking_network(corpus)
     with pytest.warns(RuntimeWarning, match="No C\\+\\+ compiler"):
         assert len(network.present([0, 1], [0, 1])) == 2
