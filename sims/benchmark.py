@@ -5,7 +5,9 @@
 - time for semi-SpikeLDA to reach the held-out perplexity that tomotopy's collapsed Gibbs sampler
   has after 200 iterations, over tomotopy's time (one thread each; then with all cores);
 - a sweep of our CGS over a tomotopy iteration (best of several, taken in turns);
-- microseconds a token of the rate-level algorithms.
+- microseconds a token of the rate-level algorithms;
+- microseconds a token of ed-SpikeLDA in spikes (C++ standalone, compilation left out) over its
+  rate-level twin, and how that grows with K, V and D (--corpora none for this part alone).
 
 tomotopy is an optional package: pip install "brian_lda[baselines]". Run it on an idle machine.
 """
@@ -24,11 +26,20 @@ from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA, SpikeCGS, SpikeLDA, Spike
 from brian_lda.corpus import Corpus, HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, MissingDependencyError
 from brian_lda.estimators import StopAt, TrackPerplexity
+from brian_lda.estimators.automatic_steps import event_doc_step, event_word_step
 from brian_lda.evaluation import heldout_perplexity
+from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
+from brian_lda.reference.event_driven import EventDrivenReference
 from brian_lda.runs import versions, write_json
 
 LAMBDA, VARPHI = 0.1, 0.01
+SPIKING_SHAPES = (  # K, V, D: KOS's sizes, then each of the three made larger
+    (50, 6_906, 3_430),
+    (200, 6_906, 3_430),
+    (50, 69_060, 3_430),
+    (50, 6_906, 34_300),
+)
 
 
 def tomotopy_model(corpus: Corpus, n_topics: int, seed: int) -> Any:
@@ -136,6 +147,42 @@ def microseconds_per_token(split: HoldoutSplit, n_topics: int) -> dict[str, floa
     return {name: 1e6 * cost for name, cost in costs.items()}
 
 
+def spiking_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
+    """ed-SpikeLDA in spikes and its twin on the same tokens, in turns; best of `repeats`.
+
+    Flow and gauge form, generated tokens with a skewed word distribution; the time of a call of
+    `present` includes starting the compiled program and moving weights in and out.
+    """
+    from brian_lda.spiking.event_driven import EventDrivenSpiking  # imports Brian2: seconds
+
+    rows = []
+    for K, V, D in SPIKING_SHAPES:
+        rng = np.random.default_rng(0)
+        words = (V * rng.random(n_tokens) ** 3).astype(np.int32)
+        docs = rng.integers(0, D, n_tokens).astype(np.int32)
+        lengths = np.bincount(docs, minlength=D)
+        parameters = EventDrivenParameters(
+            K, 1.1, event_word_step(K, V, n_tokens), event_doc_step(n_tokens / D)
+        )
+        twins = [
+            twin(parameters, V, lengths, seed=0)
+            for twin in (EventDrivenSpiking, EventDrivenReference)
+        ]
+        for twin in twins:
+            twin.present(words[:100], docs[:100])  # compile
+        best = [np.inf, np.inf]
+        for _ in range(repeats):
+            for i, twin in enumerate(twins):
+                start = time.perf_counter()
+                twin.present(words, docs)
+                best[i] = min(best[i], time.perf_counter() - start)
+        spiking, rate = (1e6 * seconds / n_tokens for seconds in best)
+        rows.append(
+            {"K": K, "V": V, "D": D, "us": spiking, "us_twin": rate, "ratio": spiking / rate}
+        )
+    return rows
+
+
 def table(results: dict[str, Any]) -> str:
     lines = []
     for name, result in results["corpora"].items():
@@ -155,6 +202,13 @@ def table(results: dict[str, Any]) -> str:
         )
         costs = ", ".join(f"{k} {v:.3f}" for k, v in result["us_per_token"].items())
         lines.append(f"  us/token, one thread: {costs}")
+    for row in results["spiking"]:
+        grown = row["us"] / results["spiking"][0]["us"]
+        lines.append(
+            f"ed-SpikeLDA in spikes, K = {row['K']}, V = {row['V']}, D = {row['D']}: "
+            f"{row['us']:.2f} us/token, {row['ratio']:.1f} x its twin ({row['us_twin']:.2f} us), "
+            f"{grown:.2f} x the first line"
+        )
     return "\n".join(lines)
 
 
@@ -168,12 +222,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=3, help="how many")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=20, help="of the sweep timing")
+    parser.add_argument("--spiking-tokens", type=int, default=420_000, help="0: leave it out")
     parser.add_argument("--data-dir", metavar="DIR")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
     results: dict[str, Any] = {"n_topics": options.topics, "versions": versions(), "corpora": {}}
+    results["spiking"] = []
     try:
-        for name in options.corpora:
+        for name in options.corpora if options.corpora != ["none"] else []:
             split = holdout_split(load_corpus(name, data_dir=options.data_dir), seed=0)
             # Compiles everything that is timed below.
             SemiSpikeLDA(n_topics=options.topics, max_iter=2, random_state=0).fit(split.train)
@@ -188,6 +244,8 @@ def main(arguments: list[str] | None = None) -> int:
                     for n in options.threads
                 ],
             }
+        if options.spiking_tokens:
+            results["spiking"] = spiking_costs(options.spiking_tokens, repeats=3)
         if options.json:
             write_json(options.json, results)
     except BrianLDAError as error:
