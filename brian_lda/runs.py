@@ -31,6 +31,7 @@ from brian_lda.estimators import (
     TopicModel,
     TrackPerplexity,
 )
+from brian_lda.evaluation import fold_in_gibbs, heldout_perplexity
 
 # name on the command line: (estimator, fixed arguments, iterations between two evaluations)
 ALGORITHMS: dict[str, tuple[type[TopicModel], dict[str, Any], int]] = {
@@ -132,6 +133,8 @@ def run_metrics(
 ) -> dict[str, Any]:
     """What metrics.json holds."""
     score = model.heldout_score(split.observed, split.heldout)
+    sampled = fold_in_gibbs(model.components_, split.observed, model._pseudo_count(), seed=0)
+    one_sample = heldout_perplexity(model.components_, split.observed, split.heldout, theta=sampled)
     last = model.history_[-1]
     kept = ("iteration", "tokens", "seconds", "perplexity")
     return {
@@ -143,6 +146,8 @@ def run_metrics(
         "iterations": model.n_iter_,
         "interrupted": interrupted,
         "perplexity": score.perplexity,
+        # the paper's estimator for samplers (Asuncion 2009), beside the one common to all
+        "perplexity_one_sample": one_sample.perplexity,
         "floor_tokens": score.floor_tokens,
         "heldout_tokens": score.n_tokens,
         "tokens_per_second": last["tokens"] / max(last["seconds"], 1e-9),

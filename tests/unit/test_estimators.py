@@ -22,6 +22,7 @@ from brian_lda import (
     StochasticGradientMCMCLDA,
     StochasticVariationalLDA,
 )
+from brian_lda.corpus import stream_documents
 from brian_lda.errors import BackendError, CorpusFormatError, DivergenceError, ParameterError
 from brian_lda.estimators import StopAt, TrackPerplexity
 from brian_lda.estimators.event_driven import STREAM_PASSES
@@ -197,6 +198,25 @@ def test_partial_fit_goes_on_learning_from_new_documents(name, bars):
     assert model.history_[-1]["tokens"] == shown * (STREAM_PASSES if name in ("ed", "plsi") else 1)
     with pytest.raises(ParameterError, match="knows 9 words"):
         model.partial_fit(TINY)
+
+
+def test_an_unbounded_stream_of_documents_is_learnt_without_knowing_its_length(bars):
+    def arriving():  # documents as lists of word ids; nobody knows how many will come
+        while True:
+            for d in range(bars.n_docs):
+                row = bars.counts[[d]]
+                yield np.repeat(row.indices, row.data)
+
+    model = ALL["semi"](n_topics=6, batch_size=30, random_state=0)
+    scores = []
+    for i, batch in enumerate(stream_documents(arriving(), 30, bars.n_words)):
+        model.partial_fit(batch.counts)
+        if i in (0, 99):
+            scores.append(model.score(bars))
+        if i == 99:
+            break
+    assert scores[1] > scores[0] + 0.2
+    assert model.history_[-1]["tokens"] == 100 * 30 * 40
 
 
 @pytest.mark.parametrize("name", ["svi", "sgmcmc"])
