@@ -36,6 +36,7 @@ NEVER = 1e300  # a log-time later than any spike, a current lower than any input
 TOPIC_MODEL = """
 u : 1                                          # input, Alg. 1 line 5; consumed in the same tick
 I : 1 (linked)                                 # inhibitory current, 0 unless normalised
+chance : 1                                     # this tick's random number, uniform in [0, 1)
 """
 
 NORMALISE = {  # I = log sum exp(u), the largest u taken out so that exp cannot overflow
@@ -68,7 +69,7 @@ class Race:
     inhibitory_model = "log_t_first : 1"
     between_tokens = "log_t_first = never"
     fire = """
-    log_latency = log(-log(rand())) - (u - I)      # Alg. 1 line 6: first spike at rate exp(u)
+    log_latency = log(-log(chance)) - (u - I)      # Alg. 1 line 6: first spike at rate exp(u)
     u = 0
     """
     event = ("latency", "True")  # every topic neuron tells the inhibitory neuron its latency
@@ -112,7 +113,7 @@ class Poisson:
     inhibitory_model = "n_attempts : 1"
     between_tokens = "n_attempts = 0"
     fire = """
-    attempt = int(rand()*(1 + exp(I - u - log(rate*dt))) < 1)  # odds o = exp(u - I)*rate*dt
+    attempt = int(chance*(1 + exp(I - u - log(rate*dt))) < 1)  # odds o = exp(u - I)*rate*dt
     u = 0
     """
     event = ("attempt", "attempt > 0")
@@ -187,7 +188,9 @@ def add_topic_layer(
     )
     for name in ("I", *inhibition.links):
         setattr(topics, name, linked_var(inhibitory, name))
-    topics.run_regularly(inhibition.fire, when="groups", clock=clock, name="topics_fire")
+    # Drawn in a loop of its own, which leaves the compiler one without state to vectorise.
+    topics.run_regularly("chance = rand()", when="groups", clock=clock, name="topics_chance")
+    topics.run_regularly(inhibition.fire, when="groups", order=1, clock=clock, name="topics_fire")
     topics.set_event_schedule(event_name, when="inhibit", order=0)
     compete = Synapses(
         topics,

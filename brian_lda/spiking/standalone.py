@@ -60,6 +60,16 @@ def compiler_found() -> bool:
     return bool(shutil.which(_compiler()) and shutil.which("make"))
 
 
+def _scratch_folder(n_values: int) -> Path:
+    """Where runs exchange arrays: TMPDIR if set, else memory if it has room, else the disk."""
+    memory = Path("/dev/shm")
+    needed = 64 * n_values + 2**26  # in and out, and what Brian writes besides
+    if "TMPDIR" not in os.environ and os.access(memory, os.W_OK):
+        if shutil.disk_usage(memory).free > needed:
+            return memory
+    return Path(tempfile.gettempdir())
+
+
 def _compiler() -> str:
     return os.environ.get("CXX", "g++")
 
@@ -138,16 +148,17 @@ class StandaloneSimulator:
             values[name] = np.zeros(capacity, np.int32)
             values[name][: len(index)] = index
         values["pacer.n_tokens"], values["pacer.random_seed"] = len(words), seed
+        scratch = _scratch_folder(sum(np.size(value) for value in values.values()))
         try:
-            with tempfile.TemporaryDirectory(prefix="brian_lda_run_") as name:
+            with tempfile.TemporaryDirectory(prefix="brian_lda_run_", dir=scratch) as name:
                 folder = Path(name)
                 self._call(folder, self._write_inputs(folder, values))
                 return self._read_outputs(folder / "results", len(words))
         except OSError as error:
             raise SimulationError(
                 f"the simulation could not write or read its files ({error}); free some space in "
-                f"{tempfile.gettempdir()} or point TMPDIR to another disk. The weights are those "
-                "from before the run."
+                f"{scratch} or point TMPDIR to another disk. The weights are those from before the "
+                "run."
             ) from error
 
     def _write_inputs(self, folder: Path, values: Mapping[str, np.ndarray | float]) -> list[str]:
@@ -225,6 +236,10 @@ def _generate_and_compile(
     project: Path, build: Callable[[], Circuit], outputs: tuple[str, ...]
 ) -> dict[str, object]:
     device = CPPStandaloneDevice()  # our own, so that a user's standalone project is left alone
+    # Brian compiles with -ffast-math, but glibc offers its vectorised log and exp only under this
+    # macro, which -fno-finite-math-only takes away again. They are exact to 4 units in the last
+    # place.
+    device.define_macros.append(("__FAST_MATH__", "1"))
     with brian_settings(device):
         built = build()
         refuse_unsupported(built.network)

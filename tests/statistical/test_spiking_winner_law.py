@@ -39,7 +39,7 @@ class NaivePoisson(Poisson):
     inhibitory_model = "i_first : 1"
     between_tokens = "i_first = 1e9"
     fire = """
-    attempt = int(rand() < 1 - exp(-exp(u - I)*rate*dt))
+    attempt = int(chance < 1 - exp(-exp(u - I)*rate*dt))
     u = 0
     """
     on_event = "i_first_post = clip(1.0*i_as_number_pre, 0, i_first_post)"
