@@ -80,6 +80,7 @@ def race_to_perplexity(
         peer.train(iterations, workers=n_jobs, show_progress=False)
         peer_seconds = time.perf_counter() - start
         phi = tomotopy_phi(peer, split.train.n_words)
+        del peer  # and its threads, which would compete with ours
         target = heldout_perplexity(phi, split.observed, split.heldout, pseudo_count=LAMBDA)
         per_pass = -(-split.train.n_docs // 64)
         ours = SemiSpikeLDA(

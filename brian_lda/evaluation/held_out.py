@@ -75,6 +75,7 @@ def heldout_perplexity(
         p = np.einsum("iz,iz->i", theta[docs[part]], word_topics[heldout.indices[part]])
         counts = heldout.data[part]
         floor_tokens += int(counts[p < FLOOR].sum())
-        log_likelihood += float(counts @ np.log(np.maximum(p, FLOOR)))
+        # Not a dot product: BLAS threads go on spinning after it, in the way of a training loop.
+        log_likelihood += float(np.sum(counts * np.log(np.maximum(p, FLOOR))))
     n_tokens = int(heldout.data.sum())
     return HeldOutScore(float(np.exp(-log_likelihood / n_tokens)), floor_tokens, n_tokens)
