@@ -12,6 +12,7 @@ du-spike-lda, semi-spike-lda, svi and sgmcmc.
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
 from pathlib import Path
@@ -62,6 +63,9 @@ def main(arguments: list[str] | None = None) -> int:
         data_dir=options.data_dir,
         evaluate_every=options.evaluate_every,
     )
+    if not options.quiet:  # the library logs: among others that it compiles, which takes a minute
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger("brian_lda").setLevel(logging.INFO)
     corpus_name = Path(options.corpus).name
     stamp = time.strftime("%Y%m%d-%H%M%S")
     out = Path(options.out or Path("runs") / f"{options.algorithm}-{corpus_name}-{stamp}")

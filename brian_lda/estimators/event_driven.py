@@ -34,7 +34,9 @@ def event_network(
     from brian_lda.spiking.event_driven import EventDrivenSpiking  # imports Brian2: seconds
 
     options = model.brian2_options or {}
-    return EventDrivenSpiking(*arguments, seed=seed, initial=initial, **options)
+    network = EventDrivenSpiking(*arguments, seed=seed, initial=initial, **options)
+    network.prepare()  # compiling is not training: `history_` times the iterations
+    return network
 
 
 def event_parameters(

@@ -110,6 +110,10 @@ class EventDrivenSpiking:
             self.spikes.first_token = start
         return np.concatenate([before, during, self._present(words[stop:], docs[stop:])])
 
+    def prepare(self) -> None:
+        """Compile the network now, or find it in the cache; else the first `present` does."""
+        self._simulator(())
+
     def end_pass(self) -> None:
         """End of a pass over the corpus: AdaGrad amplifies its base step by c."""
         for layer, rule in self._step_rules():
