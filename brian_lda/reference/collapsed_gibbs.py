@@ -8,62 +8,25 @@ probabilities, the draw by blocks. Counts of a word in a topic are exact in floa
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
-from brian_lda.parameters import check_n_topics, dirichlet_vector
 from brian_lda.reference.activation import draw_from_blocks, padded
-from brian_lda.reference.random_streams import new_stream
-from brian_lda.reference.spike_cgs import assignment_counts, check_tokens
+from brian_lda.reference.assignments import AssignmentSampler
 
 
-class CollapsedGibbs:
-    """CGS over a token list.
+class CollapsedGibbs(AssignmentSampler):
+    """CGS over a token list; parameters as in `AssignmentSampler`."""
 
-    Parameters
-    ----------
-    words, docs : int array [token]
-    n_topics, n_words, n_docs : int
-    doc_topic_prior, topic_word_prior : float or array
-        lambda [topic] and varphi [word], positive.
-    seed : int
-    initial_assignments : int array [token], optional
-        Default: uniform.
-    """
-
-    def __init__(
-        self,
-        words: np.ndarray,
-        docs: np.ndarray,
-        *,
-        n_topics: int,
-        n_words: int,
-        n_docs: int,
-        doc_topic_prior: float | np.ndarray,
-        topic_word_prior: float | np.ndarray,
-        seed: int,
-        initial_assignments: np.ndarray | None = None,
-    ) -> None:
-        self._words = np.ascontiguousarray(words, np.int32)
-        self._docs = np.ascontiguousarray(docs, np.int32)
-        check_n_topics(n_topics)
-        self.n_topics = n_topics
-        self.lamda = dirichlet_vector(doc_topic_prior, n_topics, "doc_topic_prior")
-        self.varphi = dirichlet_vector(topic_word_prior, n_words, "topic_word_prior")
-        self._stream = new_stream(seed, 1)
-        if initial_assignments is None:
-            rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
-            initial_assignments = rng.integers(0, n_topics, len(words))
-        check_tokens(self._words, self._docs, initial_assignments, n_words, n_docs, n_topics)
-        self.z = np.array(initial_assignments, np.int32)
-        self._n_words, self._n_docs = n_words, n_docs
+    def __init__(self, words: np.ndarray, docs: np.ndarray, **arguments: Any) -> None:
+        super().__init__(words, docs, **arguments)
         self._count()
 
     def _count(self) -> None:
         n_topics, n_words, n_docs = self.n_topics, self._n_words, self._n_docs
-        C_wz, C_zd, C_z = assignment_counts(
-            self._words, self._docs, self.z, n_words, n_docs, n_topics
-        )
+        C_wz, C_zd, C_z = self._counts()
         width = padded(n_topics)
         self._C_wz = np.zeros((n_words, width), np.int32)
         self._C_wz[:, :n_topics] = C_wz.T

@@ -14,77 +14,39 @@ interleave; this is our reading. M^beta starts at N(1, 1) for each visit of a do
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import get_num_threads, get_thread_id, njit, prange
-from scipy import sparse
 
 from brian_lda.parameters import BatchParameters, RobbinsMonro, require_map_prior
 from brian_lda.reference.activation import draw_from_blocks, padded
-from brian_lda.reference.document_batch import batch_tokens
+from brian_lda.reference.mini_batch import MiniBatchReference
 from brian_lda.reference.plasticity import robbins_monro
 from brian_lda.reference.random_streams import substream_state, uniform
-from brian_lda.reference.word_weights import WordWeights
 
 
-class DelayedSpikeLDAReference:
-    """Rate-level twin of the du-SpikeLDA network.
+class DelayedSpikeLDAReference(MiniBatchReference):
+    """Rate-level twin of the du-SpikeLDA network; parameters as in `MiniBatchReference`.
 
-    Parameters
-    ----------
-    parameters : BatchParameters
-        With every lambda > 1.
-    n_words : int
-    seed : int
-        Seeds the initial weights and, per (update, document), the winners.
-    n_training_tokens : float
-        See `WordWeights`.
+    Every lambda must be > 1.
     """
 
-    def __init__(
-        self, parameters: BatchParameters, n_words: int, *, seed: int, n_training_tokens: float
-    ) -> None:
+    def __init__(self, parameters: BatchParameters, n_words: int, **arguments: Any) -> None:
         require_map_prior(parameters.doc_topic_prior)
-        self.parameters = parameters
-        self.words = WordWeights(parameters, n_words, seed, n_training_tokens)
-        self.seed = seed
-        self.n_updates = 0
-        self._prior = np.zeros(padded(parameters.n_topics))
-        self._prior[: parameters.n_topics] = parameters.doc_topic_prior - 1.0
+        super().__init__(parameters, n_words, **arguments)
 
-    @property
-    def phi(self) -> np.ndarray:
-        """Phi, [topic, word]."""
-        return self.words.phi
-
-    def update(self, counts: sparse.csr_array) -> None:
-        """One mini-batch of documents [doc, word]: local iterations, then one update of M^alpha.
-
-        The result does not depend on the number of threads.
-        """
-        batch = batch_tokens(counts)
-        if batch.n_tokens:
-            T = self.parameters.local_iterations
-            rates = self.words.rates(batch.words)
-            key = np.random.SeedSequence([self.seed, 1, self.n_updates])
-            per_thread = np.zeros((get_num_threads(), *rates.shape), np.int32)
-            _local_iterations(
-                batch.start, batch.local_word, batch.count, rates, self._prior,
-                self.parameters.n_topics, T, key.generate_state(1, np.uint64)[0],
-                _doc_rule(self.parameters.doc_step), self.parameters.integrator == "flow",
-                per_thread,
-            )  # fmt: skip
-            N_zw = per_thread.sum(axis=0, dtype=np.int32)
-            self.words.update(batch.words, N_zw, batch.n_docs, T)
-        self.n_updates += 1
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that the next update depends on."""
-        return {**self.words.state(), "n_updates": np.array([self.n_updates])}
-
-    def set_state(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from a state returned by `state`."""
-        self.words.set_state(state)
-        self.n_updates = int(state["n_updates"][0])
+    def _infer(self, batch, rates, key):
+        K = self.parameters.n_topics
+        prior = np.zeros(padded(K))
+        prior[:K] = self.parameters.doc_topic_prior - 1.0
+        per_thread = np.zeros((get_num_threads(), *rates.shape), np.int32)
+        _local_iterations(
+            batch.start, batch.local_word, batch.count, rates, prior, K,
+            self.parameters.local_iterations, key.generate_state(1, np.uint64)[0],
+            _doc_rule(self.parameters.doc_step), self.parameters.integrator == "flow", per_thread,
+        )  # fmt: skip
+        return per_thread.sum(axis=0, dtype=np.int32)
 
 
 def _doc_rule(rule) -> tuple[bool, float, float, float, float]:

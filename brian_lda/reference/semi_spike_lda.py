@@ -18,67 +18,21 @@ from __future__ import annotations
 
 import numpy as np
 from numba import get_num_threads, get_thread_id, njit, prange
-from scipy import sparse
 
-from brian_lda.parameters import BatchParameters
 from brian_lda.reference.activation import draw_from_blocks, padded
-from brian_lda.reference.document_batch import BatchTokens, batch_tokens
+from brian_lda.reference.document_batch import BatchTokens
+from brian_lda.reference.mini_batch import MiniBatchReference
 from brian_lda.reference.random_streams import substream_state
-from brian_lda.reference.word_weights import WordWeights
 
 
-class SemiSpikeLDAReference:
-    """Rate-level twin of the semi-SpikeLDA network.
+class SemiSpikeLDAReference(MiniBatchReference):
+    """Rate-level twin of the semi-SpikeLDA network; parameters as in `MiniBatchReference`."""
 
-    Parameters
-    ----------
-    parameters : BatchParameters
-    n_words : int
-    seed : int
-        Seeds the initial weights and, per (update, document), the winners.
-    n_training_tokens : float
-        See `WordWeights`.
-    """
-
-    def __init__(
-        self, parameters: BatchParameters, n_words: int, *, seed: int, n_training_tokens: float
-    ) -> None:
-        self.parameters = parameters
-        self.words = WordWeights(parameters, n_words, seed, n_training_tokens)
-        self.seed = seed
-        self.n_updates = 0
-        self._lamda = np.zeros(padded(parameters.n_topics), np.float32)
-        self._lamda[: parameters.n_topics] = parameters.doc_topic_prior
-
-    @property
-    def phi(self) -> np.ndarray:
-        """Phi, [topic, word]."""
-        return self.words.phi
-
-    def update(self, counts: sparse.csr_array) -> None:
-        """One iteration of Alg. 4 on a mini-batch of documents [doc, word].
-
-        The result does not depend on the number of threads.
-        """
-        T = self.parameters.local_iterations
-        batch = batch_tokens(counts)
-        if batch.n_tokens:
-            rates = self.words.rates(batch.words)
-            key = np.random.SeedSequence([self.seed, 1, self.n_updates])
-            N_zw = semi_cgs_counts(
-                batch, rates, self._lamda, self.parameters.n_topics, burn_in=T, kept=T, key=key
-            )
-            self.words.update(batch.words, N_zw, batch.n_docs, T)
-        self.n_updates += 1
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that the next update depends on."""
-        return {**self.words.state(), "n_updates": np.array([self.n_updates])}
-
-    def set_state(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from a state returned by `state`."""
-        self.words.set_state(state)
-        self.n_updates = int(state["n_updates"][0])
+    def _infer(self, batch, rates, key):
+        K, T = self.parameters.n_topics, self.parameters.local_iterations
+        lamda = np.zeros(padded(K), np.float32)
+        lamda[:K] = self.parameters.doc_topic_prior
+        return semi_cgs_counts(batch, rates, lamda, K, burn_in=T, kept=T, key=key)
 
 
 def semi_cgs_counts(

@@ -7,9 +7,10 @@ import pytest
 from numba import njit
 
 from brian_lda.errors import ParameterError
+from brian_lda.reference.assignments import assignment_counts
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.plasticity import tau_1, tau_2
-from brian_lda.reference.spike_cgs import SpikeCGSReference, assignment_counts
+from brian_lda.reference.spike_cgs import SpikeCGSReference
 
 K, V, D, N_TOKENS = 4, 12, 5, 200
 LAMDA = np.array([0.1, 0.5, 1.0, 2.3])

@@ -1,0 +1,64 @@
+"""What semi- and du-SpikeLDA share: infer with M^alpha held, then update M^alpha once."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from brian_lda.parameters import BatchParameters
+from brian_lda.reference.document_batch import BatchTokens, batch_tokens
+from brian_lda.reference.word_weights import WordWeights
+
+
+class MiniBatchReference:
+    """Base of the delayed-update algorithms; not used by itself.
+
+    Parameters
+    ----------
+    parameters : BatchParameters
+    n_words : int
+    seed : int
+        Seeds the initial weights and, per (update, document), the winners.
+    n_training_tokens : float
+        See `WordWeights`.
+    """
+
+    def __init__(
+        self, parameters: BatchParameters, n_words: int, *, seed: int, n_training_tokens: float
+    ) -> None:
+        self.parameters = parameters
+        self.words = WordWeights(parameters, n_words, seed, n_training_tokens)
+        self.seed = seed
+        self.n_updates = 0
+
+    def _infer(
+        self, batch: BatchTokens, rates: np.ndarray, key: np.random.SeedSequence
+    ) -> np.ndarray:
+        """N_zw [batch word, padded topic] over the T counted local iterations."""
+        raise NotImplementedError
+
+    @property
+    def phi(self) -> np.ndarray:
+        """Phi, [topic, word]."""
+        return self.words.phi
+
+    def update(self, counts: sparse.csr_array) -> None:
+        """One mini-batch of documents [doc, word].
+
+        The result does not depend on the number of threads.
+        """
+        batch = batch_tokens(counts)
+        if batch.n_tokens:
+            key = np.random.SeedSequence([self.seed, 1, self.n_updates])
+            N_zw = self._infer(batch, self.words.rates(batch.words), key)
+            self.words.update(batch.words, N_zw, batch.n_docs, self.parameters.local_iterations)
+        self.n_updates += 1
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the next update depends on."""
+        return {**self.words.state(), "n_updates": np.array([self.n_updates])}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state returned by `state`."""
+        self.words.set_state(state)
+        self.n_updates = int(state["n_updates"][0])
