@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from brian_lda.estimators import (
     TrackPerplexity,
 )
 from brian_lda.evaluation import fold_in_gibbs, heldout_perplexity
+from brian_lda.parameters import step_rule_from_dict
 
 # name on the command line: (estimator, fixed arguments, iterations between two evaluations)
 ALGORITHMS: dict[str, tuple[type[TopicModel], dict[str, Any], int]] = {
@@ -53,7 +54,8 @@ class RunConfig:
 
     An iteration is a pass over the corpus, or a mini-batch update for du- and semi-SpikeLDA, SVI
     and SGMCMC. `split_seed` fixes the test documents apart from `seed`, so that runs with
-    different seeds are judged on the same documents.
+    different seeds are judged on the same documents. `options` holds further arguments of the
+    estimator as plain data, step rules in the form of `brian_lda.parameters.step_rule_to_dict`.
     """
 
     algorithm: str = "semi-spike-lda"
@@ -67,6 +69,7 @@ class RunConfig:
     split_seed: int = 0
     data_dir: str | None = None
     evaluate_every: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 def make_model(config: RunConfig) -> TopicModel:
@@ -84,6 +87,9 @@ def make_model(config: RunConfig) -> TopicModel:
         "backend": None if config.backend == "rate" else config.backend,
     }
     chosen = {name: value for name, value in chosen.items() if value is not None}
+    for name, value in config.options.items():
+        is_rule = isinstance(value, dict) and "rule" in value
+        chosen[name] = step_rule_from_dict(value) if is_rule else value
     unknown = [name for name in chosen if name not in known]
     if "backend" in unknown:
         raise ParameterError(
@@ -95,7 +101,12 @@ def make_model(config: RunConfig) -> TopicModel:
 
 
 def train_run(
-    config: RunConfig, out: str | Path, *, overwrite: bool = False, quiet: bool = False
+    config: RunConfig,
+    out: str | Path,
+    *,
+    overwrite: bool = False,
+    quiet: bool = False,
+    save_model: bool = True,
 ) -> tuple[TopicModel, dict[str, Any]]:
     """Train, evaluate and write the run's folder; returns the model and its metrics.
 
@@ -123,7 +134,8 @@ def train_run(
     finally:
         bar.close()
     metrics = run_metrics(model, config, split, interrupted=interrupted)
-    model.save(out / MODEL)
+    if save_model:
+        model.save(out / MODEL)
     write_json(out / METRICS, metrics)
     return model, metrics
 
