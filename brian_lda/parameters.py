@@ -176,6 +176,48 @@ class EventDrivenParameters:
         return 1.0 / self.kappa + inverse, np.outer(inverse, self.doc_topic_prior - 1.0)
 
 
+@dataclass(frozen=True, eq=False)
+class PrunedWords:
+    """Which words keep a synapse of their own (paper's appendix "Network pruning").
+
+    u_z receives M^alpha_zw if (z, w) is private and the fixed shared_z otherwise. Private synapses
+    learn by Eq. (MAP discrete dynamics) as before, the decay included; a word without its own
+    synapse makes the winner's private ones decay and changes nothing else of M^alpha.
+
+    Attributes
+    ----------
+    private : bool array [topic, word]
+    shared : float array [topic]
+        Weight of the one synapse that stands for all other words of a topic,
+        log(p_z / (V - n_z)); ignored for a topic whose words are all private.
+    """
+
+    private: np.ndarray
+    shared: np.ndarray
+
+    def __post_init__(self) -> None:
+        private, shared = np.asarray(self.private), np.asarray(self.shared, np.float64)
+        _require(private.ndim == 2 and private.dtype == bool, "private", "bool [topic, word]",
+                 f"{private.dtype} of shape {private.shape}")  # fmt: skip
+        _require(shared.shape == private.shape[:1], "shared",
+                 f"one number per topic ({len(private)})", shared.shape)  # fmt: skip
+        used = ~private.all(axis=1)
+        _require(bool(np.isfinite(shared[used]).all()), "shared", "finite", shared)
+        object.__setattr__(self, "private", private)
+        object.__setattr__(self, "shared", shared)
+
+    @property
+    def n_private(self) -> np.ndarray:
+        """Private words of each topic, int array [topic]."""
+        return self.private.sum(axis=1)
+
+    def require_shape(self, n_topics: int, n_words: int) -> None:
+        """Refuse a pruning that was made for another network."""
+        expected = (n_topics, n_words)
+        _require(self.private.shape == expected, "pruned.private", f"[topic, word] = {expected}",
+                 self.private.shape)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class BatchParameters:
     """Parameters of semi-SpikeLDA (Alg. 4) and du-SpikeLDA (Remark 2).

@@ -17,6 +17,10 @@ Two ways of storing what the law only sees as M, both exact:
   token costs O(K) instead of O(V).
 - with the flow rule and one eta per document, M^beta is carried as p = exp M^beta, in which the
   rule is p <- e^{-a eta} p + (1 - e^{-a eta}) c/a: no transcendental function per topic.
+
+A pruned network (appendix "Network pruning", `PrunedWords`) reads shared_z in place of M^alpha_zw
+where topic z has no synapse of its own for word w. A spike of z caused by such a word strengthens
+no synapse, but its -eta still reaches all private ones: in the gauge form, a_z += eta alone.
 """
 
 from __future__ import annotations
@@ -25,7 +29,13 @@ import numpy as np
 from numba import njit
 
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
+from brian_lda.parameters import (
+    AdaGrad,
+    EventDrivenParameters,
+    PrunedWords,
+    RobbinsMonro,
+    VarianceTracking,
+)
 from brian_lda.reference.activation import draw_winner, softmax_winner
 from brian_lda.reference.plasticity import (
     euler,
@@ -95,6 +105,8 @@ class EventDrivenReference:
         Seeds the initial weights and the winners.
     initial : dict, optional
         A state as returned by `initial_state` or `state`; the default is `initial_state(...)`.
+    pruned : PrunedWords, optional
+        The words with a synapse of their own; the default is all.
     """
 
     def __init__(
@@ -105,8 +117,14 @@ class EventDrivenReference:
         *,
         seed: int,
         initial: dict[str, np.ndarray] | None = None,
+        pruned: PrunedWords | None = None,
     ) -> None:
         self.parameters = parameters
+        self.pruned = pruned
+        self._private, self._shared = np.zeros((0, 0), np.bool_), np.zeros(0)  # all private
+        if pruned is not None:
+            pruned.require_shape(parameters.n_topics, n_words)
+            self._private, self._shared = np.array(pruned.private.T, order="C"), pruned.shared
         self._a, self._c = parameters.doc_drive(np.asarray(doc_lengths))
         self._stream = new_stream(seed, 1)
         self._flow = parameters.integrator == "flow"
@@ -154,6 +172,8 @@ class EventDrivenReference:
             self._word_memory,
             self._word_rule,
             self.parameters.gauge,
+            self._private,
+            self._shared,
             self._beta,
             self._beta_as_rate,
             self._n_beta,
@@ -178,8 +198,11 @@ class EventDrivenReference:
 
     @property
     def M__alpha(self) -> np.ndarray:
-        """Weights of the word synapses, [topic, word]."""
-        return np.ascontiguousarray((self._m__alpha - self._offset__alpha).T)
+        """Weights of the word synapses, [topic, word]; where pruned, the shared synapse's."""
+        M__alpha = np.ascontiguousarray((self._m__alpha - self._offset__alpha).T)
+        if self.pruned is None:
+            return M__alpha
+        return np.where(self.pruned.private, M__alpha, self.pruned.shared[:, None])
 
     @property
     def M__beta(self) -> np.ndarray:
@@ -294,38 +317,45 @@ def _update_synapse(M, i, j, c, a, eta_neuron, memory, rule, is_flow):
 
 
 @njit(inline="always")
-def _infer(m__alpha, offset, beta, beta_as_rate, w, d, rate, stream):
+def _infer(m__alpha, offset, private, shared, beta, beta_as_rate, w, d, u, rate, stream):
     """Alg. 1 for the token (w, d)."""
     K = rate.shape[0]
+    for z in range(K):
+        u[z] = m__alpha[w, z] - offset[z]
+    if private.shape[0]:
+        for z in range(K):
+            if not private[w, z]:
+                u[z] = shared[z]
     if beta_as_rate:
-        top = m__alpha[w, 0] - offset[0]
+        top = u[0]
         for z in range(1, K):
-            top = max(top, m__alpha[w, z] - offset[z])
+            top = max(top, u[z])
         total = 0.0
         for z in range(K):
-            rate[z] = np.exp(m__alpha[w, z] - offset[z] - top) * beta[d, z]
+            rate[z] = np.exp(u[z] - top) * beta[d, z]
             total += rate[z]
         if total > _SMALLEST_RATE:
             return draw_winner(rate, total, stream)
-    u = np.empty(K)
     for z in range(K):
-        M__beta = max(np.log(beta[d, z]), _LOG_TINY) if beta_as_rate else beta[d, z]
-        u[z] = m__alpha[w, z] - offset[z] + M__beta
+        u[z] += max(np.log(beta[d, z]), _LOG_TINY) if beta_as_rate else beta[d, z]
     return softmax_winner(u, rate, stream)
 
 
 @njit(cache=True)
 def _present(
     words, docs, winners, forced,
-    m__alpha, offset, n_alpha, word_memory, word_rule, gauge,
+    m__alpha, offset, n_alpha, word_memory, word_rule, gauge, private, shared,
     beta, beta_as_rate, n_beta, doc_memory, doc_rule, a, c, is_flow, stream,
 ):  # fmt: skip
     V, K = m__alpha.shape
-    rate = np.empty(K)
+    pruned = private.shape[0] > 0
+    u, rate = np.empty(K), np.empty(K)
     for i in range(words.shape[0]):
         w, d = words[i], docs[i]
         if not forced:
-            winners[i] = _infer(m__alpha, offset, beta, beta_as_rate, w, d, rate, stream)
+            winners[i] = _infer(
+                m__alpha, offset, private, shared, beta, beta_as_rate, w, d, u, rate, stream
+            )
         z = winners[i]
 
         eta = 0.0
@@ -333,13 +363,17 @@ def _present(
             eta = robbins_monro(n_alpha[z], word_rule[1], word_rule[2], word_rule[3], word_rule[4])
         if gauge:  # m_zw - a_z: the active synapse gains, the neuron's offset takes the -eta of all
             m = m__alpha[w, z]
-            if is_flow:
+            if pruned and not private[w, z]:
+                pass  # the shared synapse is fixed
+            elif is_flow:
                 m__alpha[w, z] = log_add(m, offset[z] + eta + np.log(-np.expm1(-eta)))
             else:
                 m__alpha[w, z] = m + eta * np.exp(offset[z] - m)
             offset[z] += eta
         else:
             for v in range(V):
+                if pruned and not private[v, z]:
+                    continue
                 x = 1.0 if v == w else 0.0
                 _update_synapse(m__alpha, v, z, x, 1.0, eta, word_memory, word_rule, is_flow)
         n_alpha[z] += 1.0

@@ -1,0 +1,156 @@
+r"""Fan-in pruning (paper's appendix "Network pruning"), for any limit.
+
+1. Pre-train ed-SpikeLDA for some passes (the paper: 15 or 20, "p-15", "p-20").
+2. Keep the n most probable words of each topic as private synapses. All other words of topic z
+   share one synapse, fixed to
+
+   .. math:: \log\frac{p_z}{V-n}, \qquad p_z = \sum_{w\ \text{not private}} \phi_{zw}.
+
+   With m document synapses on the chip a topic neuron has n + 1 + m of them; the paper's case is
+   200 + 1 + 50 = 251 <= 256.
+3. Go on training: private synapses are plastic, the shared one is fixed.
+
+The shared synapse is driven by every word that is not private, one of which comes with each token
+that is not. It may as well be a constant bias of the neuron, present for every token, if a private
+synapse carries the difference M^alpha_zw - shared_z. Then a word packet need only reach the chips
+with a topic for which it is private: what `brian_lda.hardware.traffic` counts.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from brian_lda.corpus import Corpus
+from brian_lda.errors import ParameterError
+from brian_lda.estimators import TopicModel
+from brian_lda.estimators.trainers import EventDrivenTrainer, softmax_rows
+from brian_lda.parameters import PrunedWords, VarianceTracking
+
+PAPER_PRIVATE_WORDS, PAPER_DOCS_ON_CHIP = 200, 50
+
+
+def private_words_within(fan_in: int, docs_on_chip: int) -> int:
+    """The largest n with n + 1 + m <= fan_in.
+
+    Raises
+    ------
+    ParameterError
+        If not even one private word fits.
+    """
+    n_private = fan_in - 1 - docs_on_chip
+    if docs_on_chip < 1 or n_private < 1:
+        raise ParameterError(
+            "a pruned topic neuron needs a private word, the shared synapse and a document synapse "
+            f"(n + 1 + m <= fan-in with n, m >= 1); found fan-in {fan_in} and m = {docs_on_chip} "
+            f"documents on chip. At most m = {max(fan_in - 2, 0)} fit."
+        )
+    return n_private
+
+
+def prune_words(phi: np.ndarray, n_private: int) -> PrunedWords:
+    """Keep the n most probable words of each topic, tie the others to one synapse.
+
+    Parameters
+    ----------
+    phi : float array [topic, word]
+        Rows sum to 1.
+    n_private : int
+        n. With n >= V nothing is tied.
+    """
+    n_topics, n_words = phi.shape
+    if n_private < 1:
+        raise ParameterError(f"n_private must be at least 1; found {n_private!r}.")
+    if n_private >= n_words:
+        return PrunedWords(np.ones_like(phi, dtype=bool), np.full(n_topics, -np.inf))
+    private = np.zeros_like(phi, dtype=bool)
+    top = np.argpartition(phi, n_words - n_private, axis=1)[:, n_words - n_private :]
+    np.put_along_axis(private, top, True, axis=1)
+    p = np.where(private, 0.0, phi).sum(axis=1)
+    if p.min() <= 0.0:
+        z = int(np.argmin(p))
+        raise ParameterError(
+            f"the words of topic {z} beyond its {n_private} most probable have no mass at all, so "
+            "log(p/(V - n)) is not a number; pass a smoothed phi (topic_word_prior > 0) or fewer "
+            "private words."
+        )
+    return PrunedWords(private, np.log(p / (n_words - n_private)))
+
+
+def prune_and_continue(
+    model: TopicModel,
+    corpus: Corpus,
+    *,
+    n_passes: int,
+    n_private: int = PAPER_PRIVATE_WORDS,
+    callbacks: Any = None,
+) -> TopicModel:
+    """Prune a pre-trained ed-SpikeLDA or ed-SpikePLSI and train the pruned network further.
+
+    Parameters
+    ----------
+    model : SpikeLDA(update="event") or SpikePLSI
+        Fitted on `corpus`; it stays as it is.
+    corpus : Corpus
+    n_passes : int
+        Passes over the corpus in the pruned network, after those that the model has made.
+    n_private : int
+        n, private words per topic.
+    callbacks : sequence of callables, optional
+        As in the estimators.
+
+    Returns
+    -------
+    TopicModel
+        A model of the same class. Its Phi is exp(M) of private words, exp(shared) of the others,
+        normalised; `transform` and `doc_topic` work as before, and `trainer_.network.pruned` holds
+        the `PrunedWords`.
+    """
+    trainer = getattr(model, "trainer_", None)
+    if not isinstance(trainer, EventDrivenTrainer):
+        raise ParameterError(
+            "prune_and_continue needs a fitted event-driven model (SpikeLDA(update='event') or "
+            f"SpikePLSI); found {type(model).__name__}"
+            + (" that is not fitted." if trainer is None else " of another kind.")
+        )
+    model._check_vocabulary(corpus.counts)
+    network = trainer.network
+    # Tab. 1(c) without our smoothing of the read-out: the weights that the network itself holds.
+    pruned = prune_words(softmax_rows(network.M__alpha), n_private)
+    options = {} if model.backend == "rate" else dict(model.brian2_options or {})
+    pruned_network = type(network)(
+        network.parameters,
+        corpus.n_words,
+        corpus.doc_lengths,
+        seed=model.seed_,
+        initial=_on_manifold(network.state(), network.parameters.word_step),
+        pruned=pruned,
+        **options,
+    )
+    continued = copy.copy(model)
+    continued.history_ = [dict(record) for record in model.history_]
+    continued.callbacks = callbacks
+    continued.trainer_ = copy.copy(trainer)  # same tokens, same order of the passes to come
+    continued.trainer_.network = pruned_network
+    continued._train(n_passes)
+    return continued
+
+
+def _on_manifold(state: dict[str, np.ndarray], word_step: Any) -> dict[str, np.ndarray]:
+    """The state with zeta(M^alpha_z.) = 1 for each topic.
+
+    shared_z is the log of a probability, so M^alpha_zw beside it must be one as well. Training
+    drives zeta to 1 by itself, but a short pre-training may end before: the shift by log zeta is
+    ours, and tends to 0 with the length of the pre-training.
+    """
+    state = {key: value for key, value in state.items() if key not in ("m__alpha", "a__alpha")}
+    M__alpha = state["M__alpha"]
+    log_zeta = np.logaddexp.reduce(M__alpha, axis=1, keepdims=True)
+    state["M__alpha"] = M__alpha - log_zeta
+    if isinstance(word_step, VarianceTracking):  # the moments of M move with it
+        s_1, s_2 = state["s_1__alpha"], state["s_2__alpha"]
+        state["s_1__alpha"] = s_1 - log_zeta
+        state["s_2__alpha"] = s_2 - 2.0 * log_zeta * s_1 + log_zeta**2
+    return state
