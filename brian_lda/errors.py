@@ -60,5 +60,17 @@ class DivergenceError(BrianLDAError, ArithmeticError):
     """A weight became infinite or not a number during training."""
 
 
+class ChipProfileError(BrianLDAError, ValueError):
+    """A chip profile lacks a field, contradicts itself or holds what no chip can have."""
+
+
+class PlacementError(BrianLDAError, ValueError):
+    """A network cannot be placed on so many chips, or a placement breaks a limit."""
+
+
 class RunFolderError(BrianLDAError, OSError):
     """A run cannot be written to, or read from, its folder."""
+
+
+class SchedulerError(BrianLDAError, OSError):
+    """No Dask scheduler answers."""
