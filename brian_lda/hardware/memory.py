@@ -1,0 +1,94 @@
+"""What each algorithm keeps in memory while it trains (bytes), for any corpus size.
+
+======================  ==================================================================
+corpus                  the tokens or counts that must stay: batch algorithms need the whole
+                        corpus, online ones see it as a stream and need a mini-batch at most
+assignments             the topic of every token (SpikeCGS), or of a mini-batch's (semi)
+weights                 M^alpha, K V, with what the step rule keeps per synapse; b in SpikeCGS
+local weights           M^beta: K D (SpikeCGS, ed-SpikeLDA, ed-SpikePLSI) or K times the
+                        mini-batch (du-, semi-SpikeLDA)
+======================  ==================================================================
+
+ed-SpikeLDA and ed-SpikePLSI shuffle single tokens in our experiments, but the algorithm asks for a
+stream only: its corpus entry is one token. The figures are those of the algorithm on a chip with
+weights of `weight_bytes`, not of this Python package.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from brian_lda.errors import ParameterError
+
+TOKEN_BYTES = 8  # a word and a document number of 32 bits each
+ALGORITHMS = ("spike-cgs", "ed-spike-lda", "ed-spike-plsi", "du-spike-lda", "semi-spike-lda")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes by purpose."""
+
+    algorithm: str
+    corpus: float
+    assignments: float
+    weights: float
+    local_weights: float
+
+    @property
+    def total(self) -> float:
+        return self.corpus + self.assignments + self.weights + self.local_weights
+
+
+def algorithm_memory(
+    algorithm: str,
+    *,
+    n_topics: int,
+    n_words: int,
+    n_docs: int,
+    n_tokens: int,
+    batch_size: int = 64,
+    weight_bytes: float = 4.0,
+    word_state_values: int = 0,
+    doc_state_values: int = 0,
+) -> Memory:
+    """Bytes that an algorithm keeps.
+
+    Parameters
+    ----------
+    algorithm : str
+        One of `ALGORITHMS`.
+    n_topics, n_words, n_docs, n_tokens : int
+        K, V, D, N.
+    batch_size : int
+        Documents of a mini-batch (du-, semi-SpikeLDA).
+    weight_bytes : float
+        Of one number on the chip.
+    word_state_values, doc_state_values : int
+        Numbers that the step rule keeps beside each M^alpha and M^beta: 0 RobbinsMonro (one
+        counter per neuron), 1 AdaGrad and RMSProp, 2 variance tracking. The paper's rules:
+        ed-SpikeLDA (2, 1), ed-SpikePLSI (2, 2), du-SpikeLDA (1, 1), semi-SpikeLDA (1, 0).
+    """
+    if algorithm not in ALGORITHMS:
+        raise ParameterError(
+            f"algorithm must be one of {', '.join(ALGORITHMS)}; found {algorithm!r}."
+        )
+    batch_docs = min(batch_size, n_docs)
+    batch_tokens = n_tokens * batch_docs / max(n_docs, 1)
+    topic_bytes = math.ceil(math.log2(max(n_topics, 2)) / 8)  # whole bytes for a topic's number
+    corpus, assignments, docs = {
+        "spike-cgs": (n_tokens * TOKEN_BYTES, n_tokens * topic_bytes, n_docs),
+        "ed-spike-lda": (TOKEN_BYTES, 0.0, n_docs),
+        "ed-spike-plsi": (TOKEN_BYTES, 0.0, n_docs),
+        "du-spike-lda": (batch_tokens * TOKEN_BYTES, 0.0, batch_docs),
+        "semi-spike-lda": (batch_tokens * TOKEN_BYTES, batch_tokens * topic_bytes, batch_docs),
+    }[algorithm]
+    biases = n_topics if algorithm == "spike-cgs" else 0  # b_z [Tab. 1(b)]
+    weights = (n_topics * n_words * (1 + word_state_values) + biases) * weight_bytes
+    local = n_topics * docs * (1 + doc_state_values) * weight_bytes
+    return Memory(algorithm, float(corpus), float(assignments), float(weights), float(local))
+
+
+def memory_table(**sizes) -> list[Memory]:
+    """`algorithm_memory` of every algorithm; arguments as there."""
+    return [algorithm_memory(algorithm, **sizes) for algorithm in ALGORITHMS]

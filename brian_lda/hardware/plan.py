@@ -1,0 +1,203 @@
+"""A network as plain numbers, before anything is simulated.
+
+What counts as what, on a chip:
+
+- a *neuron* is a topic neuron; each chip has one more, which inhibits. Words and documents are
+  sources of packets (address events), not neurons of a core.
+- a *synapse* is a word or document synapse of a topic neuron that stands on the chip. A topic
+  neuron takes all of its synapses along: the network is cut by topics.
+- ed-SpikeLDA, ed-SpikePLSI and SpikeCGS keep the synapses of all D documents; those beyond
+  `docs_on_chip` wait in external memory. du- and semi-SpikeLDA keep those of a mini-batch only and
+  drop them after its update.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from brian_lda.corpus import Corpus, holdout_split, load_corpus
+from brian_lda.errors import ParameterError, RunFolderError
+from brian_lda.estimators import TopicModel
+from brian_lda.runs import CONFIG, MODEL
+
+KEEPS_ALL_DOCUMENTS = {
+    "spike-cgs": True,
+    "ed-spike-lda": True,
+    "ed-spike-plsi": True,
+    "du-spike-lda": False,
+    "semi-spike-lda": False,
+}
+FLOAT_BYTES = 4  # a weight of 32 bits, the paper's "float"
+NEURON_STATE_BYTES = 32  # u_z, a_z, n_alpha, latency: four numbers of 64 bits
+
+
+@dataclass(frozen=True)
+class NetworkPlan:
+    """Sizes of a network; see the head of this file for what counts as what.
+
+    Attributes
+    ----------
+    algorithm : str
+        One of `KEEPS_ALL_DOCUMENTS`.
+    n_topics, n_words, n_docs : int
+        K, V, D. For du- and semi-SpikeLDA D is the mini-batch.
+    n_tokens : int, optional
+        N, for what SpikeCGS keeps per token.
+    docs_on_chip : int, optional
+        m; the default is all D.
+    n_private : int, optional
+        n, private words per topic; the default is all V (not pruned).
+    weight_bytes : float
+        Of one weight on the chip.
+    state_values_per_synapse : int
+        What the step rule keeps beside each weight: 0 RobbinsMonro, 1 AdaGrad and RMSProp,
+        2 variance tracking.
+    weight_bits : int
+        Precision that the weights need. The default is an assumption, not a measurement.
+    """
+
+    algorithm: str
+    n_topics: int
+    n_words: int
+    n_docs: int
+    n_tokens: int | None = None
+    docs_on_chip: int | None = None
+    n_private: int | None = None
+    weight_bytes: float = FLOAT_BYTES
+    state_values_per_synapse: int = 0
+    weight_bits: int = 8
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in KEEPS_ALL_DOCUMENTS:
+            raise ParameterError(
+                f"algorithm must be one of {', '.join(KEEPS_ALL_DOCUMENTS)}; found "
+                f"{self.algorithm!r}. Baselines are not networks."
+            )
+        for name in ("n_topics", "n_words", "n_docs", "docs_on_chip", "n_private", "weight_bits"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ParameterError(f"{name} must be at least 1; found {value!r}.")
+        if self.docs_on_chip is not None and self.docs_on_chip > self.n_docs:
+            raise ParameterError(
+                f"docs_on_chip must not exceed n_docs = {self.n_docs}; found {self.docs_on_chip}."
+            )
+
+    @property
+    def m(self) -> int:
+        """Document synapses of a topic neuron on the chip."""
+        return self.n_docs if self.docs_on_chip is None else self.docs_on_chip
+
+    @property
+    def n(self) -> int:
+        """Private words of a topic neuron."""
+        return self.n_words if self.n_private is None else min(self.n_private, self.n_words)
+
+    @property
+    def is_pruned(self) -> bool:
+        return self.n < self.n_words
+
+    @property
+    def fan_in(self) -> int:
+        """Synapses of a topic neuron: n + 1 + m, or V + m where no word is tied."""
+        return self.n + (1 if self.is_pruned else 0) + self.m
+
+    @property
+    def fan_out(self) -> int:
+        """Topic neurons that a document reaches: all K (a word at most as many)."""
+        return self.n_topics
+
+    @property
+    def synapse_bytes(self) -> float:
+        """Of one synapse with its plasticity state."""
+        return self.weight_bytes * (1 + self.state_values_per_synapse)
+
+    @property
+    def neuron_bytes(self) -> float:
+        """Of one topic neuron with all its synapses on the chip."""
+        return self.fan_in * self.synapse_bytes + NEURON_STATE_BYTES
+
+    @property
+    def external_bytes(self) -> float:
+        """Document synapses that wait in external memory."""
+        if not KEEPS_ALL_DOCUMENTS[self.algorithm]:
+            return 0.0
+        return (self.n_docs - self.m) * self.n_topics * self.synapse_bytes
+
+    def with_(self, **changes: Any) -> NetworkPlan:
+        """The same plan with other numbers."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A finished run as the hardware tools see it."""
+
+    plan: NetworkPlan
+    model: TopicModel
+    corpus: Corpus  # the training documents
+
+
+def plan_of_run(folder: str | Path, *, data_dir: str | Path | None = None) -> PlannedRun:
+    """Read a run folder that `sims/train.py` wrote.
+
+    Parameters
+    ----------
+    folder : path
+    data_dir : path, optional
+        Where the corpus is looked for; the default is where the run found it.
+
+    Raises
+    ------
+    RunFolderError
+        The folder holds no finished run, or one of another version of brian_lda.
+    """
+    folder = Path(folder)
+    config = _config(folder)
+    found, here = config.get("versions", {}).get("brian_lda"), version("brian_lda")
+    if found != here:
+        raise RunFolderError(
+            f"{folder} was written by brian_lda {found or '(unknown version)'}, this is {here}: "
+            "train again, or use the version that wrote it."
+        )
+    algorithm = config.get("algorithm")
+    if algorithm not in KEEPS_ALL_DOCUMENTS:
+        raise RunFolderError(
+            f"{folder} holds a run of {algorithm!r}, which is no spiking network; run one of "
+            f"{', '.join(KEEPS_ALL_DOCUMENTS)}."
+        )
+    model = TopicModel.load(folder / MODEL)
+    corpus = load_corpus(config["corpus"], data_dir=data_dir or config.get("data_dir"))
+    train = holdout_split(corpus, seed=config["split_seed"]).train
+    if train.n_words != model.n_features_in_:
+        raise RunFolderError(
+            f"{folder}: the model knows {model.n_features_in_} words, the corpus "
+            f"{config['corpus']!r} has {train.n_words}; is it still the one that was trained on?"
+        )
+    keeps_all = KEEPS_ALL_DOCUMENTS[algorithm]
+    rule = type(getattr(model, "word_step", None)).__name__
+    plan = NetworkPlan(
+        algorithm=algorithm,
+        n_topics=model.n_topics,
+        n_words=train.n_words,
+        n_docs=train.n_docs if keeps_all else min(model.batch_size, train.n_docs),
+        n_tokens=train.n_tokens,
+        state_values_per_synapse={"VarianceTracking": 2, "AdaGrad": 1, "RMSProp": 1}.get(rule, 0),
+    )
+    return PlannedRun(plan, model, train)
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    missing = [name for name in (CONFIG, MODEL) if not (folder / name).is_file()]
+    if missing:
+        raise RunFolderError(f"{folder} is not the folder of a finished run: no {missing[0]}.")
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"cannot read {folder / CONFIG}: {error}.") from error
+    if not isinstance(config, dict) or not {"corpus", "split_seed"} <= set(config):
+        raise RunFolderError(f"{folder / CONFIG} does not describe a run.")
+    return config
