@@ -21,13 +21,7 @@ RUN = {"n_topics": 5, "iterations": 3, "evaluate_every": 3}
 
 
 def tasks():
-    grid = expand_grid(
-        algorithm=ALGORITHMS,
-        prior=PRIORS,
-        n_topics=5,
-        iterations=ITERATIONS,
-        seed=list(range(SEEDS)),
-    )
+    grid = expand_grid(algorithm=ALGORITHMS, prior=PRIORS, seed=list(range(SEEDS)), **RUN)
     return train_tasks({**c, "prior": prior_of(c["algorithm"], c["prior"])} for c in grid)
 
 
