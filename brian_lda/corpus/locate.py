@@ -87,17 +87,27 @@ def locate(
     base_url : str, optional
         Download from here (a mirror) instead; so does the variable BRIAN_LDA_BASE_URL.
     """
+    if docword := find_on_disk(corpus, data_dir=data_dir):
+        return docword
+    url = base_url or os.environ.get(BASE_URL_VARIABLE) or corpus.base_url
+    _download(corpus, url.rstrip("/") + "/", _searched(data_dir))
+    return _docword_in(cache_dir(), corpus)
+
+
+def find_on_disk(corpus: NamedCorpus, *, data_dir: str | Path | None = None) -> Path | None:
+    """Path of the corpus' docword file if it is on disk already, else None."""
     if data_dir is not None and not Path(data_dir).is_dir():
         raise CorpusNotFoundError(f"data_dir {str(data_dir)!r} is not a directory.")
-    searched = [Path(d) for d in (data_dir, os.environ.get(DATA_VARIABLE)) if d]
-    searched.append(cache_dir())
-    for directory in searched:
+    for directory in _searched(data_dir):
         if docword := _docword_in(directory, corpus):
             logger.debug("corpus %s: %s", corpus.tag, docword)
             return docword
-    url = base_url or os.environ.get(BASE_URL_VARIABLE) or corpus.base_url
-    _download(corpus, url.rstrip("/") + "/", searched)
-    return _docword_in(cache_dir(), corpus)
+    return None
+
+
+def _searched(data_dir: str | Path | None) -> list[Path]:
+    named = [Path(d) for d in (data_dir, os.environ.get(DATA_VARIABLE)) if d]
+    return [*named, cache_dir()]
 
 
 def cache_dir() -> Path:

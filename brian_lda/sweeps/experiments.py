@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from brian_lda.runs import RunConfig, train_run
+import numpy as np
+
+from brian_lda.corpus import Corpus, load_corpus
+from brian_lda.corpus.generate import GeneratedCorpus
+from brian_lda.errors import ParameterError
+from brian_lda.evaluation import BINARY_GROUPS, svm_accuracy
+from brian_lda.runs import RunConfig, make_model, train_run
+
+CLASSIFY = "brian_lda.sweeps.experiments:classify"
+VALIDATION_SHARE = 0.2  # of the training documents
 
 
 def train(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
@@ -17,3 +27,60 @@ def train(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
     if metrics["interrupted"]:  # half a run is no run
         raise KeyboardInterrupt
     return metrics
+
+
+def classify(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
+    """The paper's test of learnt representations (Sec. 4, Tab. 2): an SVM on theta.
+
+    The model never sees a document that is judged; theta of those comes from folding them in. For
+    the training documents there are two: folded in alike ("fold_in"), or as the network holds them
+    in its synapses M^beta, or the sampler in its counts ("trained"), where the algorithm keeps it.
+
+    Parameters
+    ----------
+    config : dict
+        Fields of `RunConfig`, and "judged_on": "test", the corpus' own test documents, or
+        "validation", a fixed fifth of its training documents that is then left out of training.
+
+    Returns
+    -------
+    dict
+        accuracy (all classes) and binary_accuracy (the paper's two groups; 2 first classes of a
+        generated corpus), in percent, for each theta; iterations, seconds.
+    """
+    config = dict(config)
+    train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
+    model = make_model(RunConfig(**config)).fit(train)
+    theta = {"fold_in": model.transform(train)}
+    if hasattr(model, "doc_topic") and getattr(model, "update", "event") == "event":
+        theta["trained"] = model.doc_topic()
+    theta_judged = model.transform(judged)
+    two = [i for i, name in enumerate(train.label_names) if name in BINARY_GROUPS] or [0, 1]
+    result: dict[str, Any] = {"iterations": model.n_iter_, "seconds": model.history_[-1]["seconds"]}
+    for name, theta_train in theta.items():
+        for task, classes in (("accuracy", None), ("binary_accuracy", two)):
+            share = svm_accuracy(
+                theta_train, train.labels, theta_judged, judged.labels, classes=classes
+            )
+            result[f"{task}_{name}"] = 100.0 * share
+    return result
+
+
+def _labelled_parts(name: str, judged_on: str, data_dir: str | None) -> tuple[Corpus, Corpus]:
+    corpus = load_corpus(name, data_dir=data_dir)
+    if isinstance(corpus, GeneratedCorpus):  # its strongest topic is its class
+        labels = corpus.true_theta.argmax(axis=1)
+        names = tuple(f"topic{z}" for z in range(corpus.true_theta.shape[1]))
+        split = np.where(np.arange(corpus.n_docs) % 3 == 2, "test", "train")
+        corpus = replace(corpus, labels=labels, label_names=names, split=split)
+    if corpus.labels is None or corpus.split is None:
+        raise ParameterError(
+            f"classification needs a corpus with labels and a split, such as 20ng; {name} has none."
+        )
+    train = corpus.part("train")
+    if judged_on == "test":
+        return train, corpus.part("test")
+    order = np.random.default_rng(0).permutation(train.n_docs)
+    is_judged = np.zeros(train.n_docs, bool)
+    is_judged[order[: round(VALIDATION_SHARE * train.n_docs)]] = True
+    return train.subset(~is_judged), train.subset(is_judged)
