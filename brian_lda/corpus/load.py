@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -124,6 +125,7 @@ def _call(function: Callable[..., Any], what: str, options: dict[str, Any]) -> A
     return function(**options)
 
 
+@functools.cache  # its package takes a second to read 395 documents; a Corpus cannot be changed
 def _load_reuters() -> Corpus:
     # Imported here: the package serves nothing else, and its import is not free.
     import lda.datasets
