@@ -1,0 +1,112 @@
+"""The settings of the paper's perplexity figures, and what we make of them at smaller scales.
+
+From Sec. 4 and the appendix "Details of the experiments". Where the paper is silent:
+
+- the number of passes on KOS, 20NG and Enron, the lambda grid there (its step sizes name 0.01,
+  0.05 and 0.1) and the mini-batch size on NIPS are ours;
+- "RMSP" has decay 0.9 and epsilon 1e-8 inside the root (`brian_lda.parameters.RMSProp`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from brian_lda.parameters import RMSProp, step_rule_to_dict
+from brian_lda.sweeps.comparison import Setting, Variant
+
+LAMDAS_SMALL = (0.01, 0.05, 0.1, 0.2, 0.5)
+LAMDAS_LARGE = (0.01, 0.1, 0.2, 0.5, 0.75, 1.0)  # Tab. nips, nytimes, pubmed
+
+
+def small_corpora(scale: str) -> Setting:
+    """figure_prior.py and figure_convergence.py: CGS, ed-SpikeLDA, ed-SpikePLSI."""
+    n_topics, lamdas, corpora, sweeps, passes = {
+        "tiny": (5, (0.1, 0.5), ("reuters",), 8, 8),
+        "small": (50, (0.01, 0.05, 0.1, 0.5), ("kos", "20ng"), 200, 40),
+        "paper": (200, LAMDAS_SMALL, ("kos", "20ng", "enron"), 1000, 200),
+    }[scale]
+    variants = (
+        Variant("CGS", "cgs", sweeps),
+        Variant("ed-SpikeLDA", "ed-spike-lda", passes),
+        Variant("ed-SpikePLSI", "ed-spike-plsi", passes),
+    )
+    return Setting(n_topics, lamdas, dict.fromkeys(corpora, variants), "passes over the corpus")
+
+
+@dataclass(frozen=True)
+class LargeCorpus:
+    """A row of the appendix: global iterations, mini-batch, step sizes, local iterations."""
+
+    iterations: int
+    batch_size: int
+    svi: tuple[tuple[float, float, float], int]  # (a, b, c), local iterations
+    sgmcmc: tuple[tuple[float, float, float], int]
+    semi: tuple[float, int]  # eta of RMSProp, local iterations
+    du: tuple[float, float, int]  # eta of M^alpha, eta of M^beta, local iterations
+
+
+NIPS = LargeCorpus(
+    iterations=1000, batch_size=50,  # the mini-batch is not stated
+    svi=((0.1, 10_000.0, 0.7), 5), sgmcmc=((0.05, 1000.0, 0.7), 10),
+    semi=(0.5, 10), du=(0.5, 1.0, 30),
+)  # fmt: skip
+NYTIMES = LargeCorpus(
+    iterations=3000, batch_size=1000,
+    svi=((0.01, 10_000.0, 0.6), 30), sgmcmc=((0.005, 1000.0, 0.7), 30),
+    semi=(0.1, 30), du=(0.05, 1.0, 30),
+)  # fmt: skip
+PUBMED = LargeCorpus(
+    iterations=5000, batch_size=1000,
+    svi=((0.05, 10_000.0, 0.6), 30), sgmcmc=((0.0001, 1000.0, 0.7), 30),
+    semi=(0.05, 30), du=(0.05, 1.0, 30),
+)  # fmt: skip
+
+
+def large_corpora(scale: str) -> Setting:
+    """figure_prior_large.py and figure_convergence_large.py: the mini-batch algorithms."""
+    unit = "mini-batch updates"
+    if scale == "paper":
+        corpora = {"nips": NIPS, "nytimes": NYTIMES, "pubmed": PUBMED}
+        return Setting(50, LAMDAS_LARGE, {name: _rows(row) for name, row in corpora.items()}, unit)
+    if scale == "small":
+        return Setting(50, (0.01, 0.1, 0.5, 1.0), {"nips": _rows(NIPS, 300, 5)}, unit)
+    return Setting(5, (0.1, 0.5), {"reuters": _rows(NIPS, 10, 2)}, unit)
+
+
+def _rows(
+    row: LargeCorpus, iterations: int | None = None, most_local_iterations: int | None = None
+) -> tuple[Variant, ...]:
+    """The algorithms of a figure, our default steps beside the paper's.
+
+    `most_local_iterations` cuts the paper's local iterations T short; SpikeLDA with our steps has
+    the estimators' default T = 5 or less.
+    """
+    most = most_local_iterations or 10**9
+    batch = {"batch_size": row.batch_size}
+    n = iterations or row.iterations
+
+    def variant(
+        label: str, algorithm: str, T: int, word_prior: float | None = None, **options: Any
+    ) -> Variant:
+        local = {"local_iterations": min(T, most)}
+        return Variant(label, algorithm, n, word_prior, {**batch, **local, **options})
+
+    def rms(eta: float) -> dict[str, Any]:
+        return step_rule_to_dict(RMSProp(eta=eta))
+
+    (eta, T), (eta_alpha, eta_beta, T_du) = row.semi, row.du
+    return (
+        variant("semi-SpikeLDA", "semi-spike-lda", 5),
+        variant("du-SpikeLDA", "du-spike-lda", 5),
+        variant(
+            "semi-SpikeLDA, paper's steps", "semi-spike-lda", T, 0.0,
+            word_step=rms(eta), integrator="euler",
+        ),
+        variant(
+            "du-SpikeLDA, paper's steps", "du-spike-lda", T_du, 0.0,
+            word_step=rms(eta_alpha), doc_step=rms(eta_beta), integrator="euler",
+        ),
+        variant("SVI", "svi", row.svi[1], 0.51, step=list(row.svi[0])),
+        variant("SGMCMC", "sgmcmc", row.sgmcmc[1], 0.01, step=list(row.sgmcmc[0])),
+    )  # fmt: skip

@@ -1,0 +1,27 @@
+"""Convergence on small corpora: perplexity of CGS, ed-SpikeLDA and ed-SpikePLSI against passes.
+
+    python sims/figure_convergence.py --data-dir DATA --out results
+
+Reproduces the paper's figure "Convergence speed. Small datasets", at lambda = 0.1 (1.1 for
+ed-SpikeLDA). Sizes as in figure_prior.py, whose runs it takes if --out is the same folder.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from brian_lda.sweeps.comparison import convergence_figure
+from brian_lda.sweeps.paper_settings import small_corpora
+from brian_lda.sweeps.study import Study, run_study
+
+
+def make(study: Study) -> None:
+    convergence_figure(study, small_corpora(study.options.scale))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return run_study("figure_convergence", __doc__, make, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""Convergence on large corpora: du- and semi-SpikeLDA, SVI and SGMCMC against mini-batch updates.
+
+    python sims/figure_convergence_large.py --data-dir DATA --out results
+
+Reproduces the paper's figures "Convergence results. Large datasets" and "NIPS result", at
+lambda = 0.1 (1.1 for du-SpikeLDA, 0.6 for SVI). Sizes as in figure_prior_large.py, whose runs it
+takes if --out is the same folder.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from brian_lda.sweeps.comparison import convergence_figure
+from brian_lda.sweeps.paper_settings import large_corpora
+from brian_lda.sweeps.study import Study, run_study
+
+
+def make(study: Study) -> None:
+    convergence_figure(study, large_corpora(study.options.scale))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return run_study("figure_convergence_large", __doc__, make, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
