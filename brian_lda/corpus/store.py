@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import mmap
 import os
 import shutil
 import tempfile
@@ -100,6 +101,16 @@ class TokenStore:
         )
         rows.sum_duplicates()  # also sorts; nothing to do for a sorted docword file
         return rows
+
+    def release_pages(self) -> None:
+        """Give back the memory of what was read so far; it is still on disk.
+
+        The pages of a memory map count as the process's memory until the system wants them back,
+        which is too late for a worker that is stopped at its memory limit.
+        """
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for array in (self._indptr, self._indices, self._counts):
+                array._mmap.madvise(mmap.MADV_DONTNEED)
 
     def batches(
         self, batch_size: int, *, seed: int | None = None, n_batches: int | None = None

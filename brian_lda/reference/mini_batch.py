@@ -48,10 +48,29 @@ class MiniBatchReference:
         The result does not depend on the number of threads.
         """
         batch = batch_tokens(counts)
+        N_zw = None
         if batch.n_tokens:
-            key = np.random.SeedSequence([self.seed, 1, self.n_updates])
-            N_zw = self._infer(batch, self.words.rates(batch.words), key)
-            self.words.update(batch.words, N_zw, batch.n_docs, self.parameters.local_iterations)
+            N_zw = self._infer(batch, self.words.rates(batch.words), self.next_key())
+        self.learn(batch.words, N_zw, batch.n_docs)
+
+    def next_key(self) -> np.random.SeedSequence:
+        """Fixes the winners of the next mini-batch, document by document."""
+        return np.random.SeedSequence([self.seed, 1, self.n_updates])
+
+    def learn(self, words: np.ndarray, N_zw: np.ndarray | None, n_docs: int) -> None:
+        """Update M^alpha from the counts of a mini-batch, wherever they were collected.
+
+        Parameters
+        ----------
+        words : int array [n]
+            The distinct words of the mini-batch, in any order.
+        N_zw : int array [n, padded topic] or None
+            None: the mini-batch holds no token.
+        n_docs : int
+            |D|, empty documents included.
+        """
+        if N_zw is not None:
+            self.words.update(words, N_zw, n_docs, self.parameters.local_iterations)
         self.n_updates += 1
 
     def state(self) -> dict[str, np.ndarray]:
@@ -62,3 +81,29 @@ class MiniBatchReference:
         """Go on from a state returned by `state`."""
         self.words.set_state(state)
         self.n_updates = int(state["n_updates"][0])
+
+
+def infer_counts(
+    algorithm: type[MiniBatchReference],
+    parameters: BatchParameters,
+    batch: BatchTokens,
+    rates: np.ndarray,
+    key: np.random.SeedSequence,
+) -> np.ndarray:
+    """N_zw of documents in a process that holds them, but not M^alpha.
+
+    Parameters
+    ----------
+    algorithm : type
+        Whose law the winners follow.
+    parameters : BatchParameters
+    batch : BatchTokens
+        Document d draws from substream d of `key`: the documents of a mini-batch must keep their
+        places, those that others hold being empty here.
+    rates : float32 array [batch word, padded topic]
+        `WordWeights.rates` of the batch's words.
+    key : SeedSequence
+    """
+    without_weights = algorithm.__new__(algorithm)
+    without_weights.parameters = parameters
+    return without_weights._infer(batch, rates, key)
