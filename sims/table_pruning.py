@@ -184,14 +184,16 @@ def table(scale: Scale, results: Results) -> str:
     lines = [f"{'':14}{'K':>5}  {'binary':>14} {'paper':>7}  {'all classes':>14} {'paper':>7}"]
     for K in scale.topics:
         for row, paper in PAPER.items():
-            cells = [f"{m:7.1f} +- {s:4.1f} {p:7.1f}" for (m, s), p in
-                     zip(results.mean(row, K), paper, strict=True)]  # fmt: skip
+            cells = [
+                f"{mean:7.1f} +- {spread:4.1f} {value:7.1f}"
+                for (mean, spread), value in zip(results.mean(row, K), paper, strict=True)
+            ]
             lines.append(f"{row:14}{K:>5}  {'  '.join(cells)}")
     return "\n".join(lines)
 
 
 def figure(scale: Scale, results: Results, path: Path) -> None:
-    """Bars of both tasks, the paper's figures as black lines."""
+    """Mean and spread of both tasks; on the paper's corpus its figures as black lines."""
     from matplotlib.figure import Figure
 
     fig = Figure(figsize=(7.2, 3.0), layout="constrained")
@@ -199,13 +201,14 @@ def figure(scale: Scale, results: Results, path: Path) -> None:
         for i, (row, paper) in enumerate(PAPER.items()):
             x = np.arange(len(scale.topics)) + 0.2 * (i - 1.5)
             mean, spread = np.array([results.mean(row, K)[task] for K in scale.topics]).T
-            ax.bar(x, mean, 0.18, yerr=spread, color=COLOURS[row], label=row, capsize=2)
-            ax.hlines([paper[task]] * len(x), x - 0.09, x + 0.09, color="black", linewidth=1.5)
+            ax.errorbar(x, mean, spread, fmt="o", color=COLOURS[row], label=row, capsize=3)
+            if scale.corpus == "20ng":
+                ax.hlines([paper[task]] * len(x), x - 0.07, x + 0.07, color="black")
         ax.set_xticks(range(len(scale.topics)), [f"K = {K}" for K in scale.topics])
+        ax.set_xlim(-0.5, len(scale.topics) - 0.5)
         ax.set_ylabel("SVM accuracy (%)")
-        ax.set_ylim(max(0, ax.get_ylim()[1] - 50), None)
-        ax.set_title(f"{title} (black: the paper)", fontsize=9)
-    ax.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4)
+        ax.set_title(title + (", lines: the paper" if scale.corpus == "20ng" else ""), fontsize=9)
+    fig.legend(*ax.get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=4)
     fig.savefig(path, dpi=150)
 
 

@@ -104,14 +104,12 @@ def _nearest(plan: NetworkPlan, chip: ChipProfile, n_chips: int) -> dict[str, An
         "n_chips": _smallest(lambda chips: fits(chips), n_chips, plan.n_topics),
         "n_words": None,
         "n_private": _largest(lambda n: fits(n_private=n), 1, plan.n),
-        "docs_on_chip": None,
+        "docs_on_chip": _largest(lambda m: fits(docs_on_chip=m), 1, plan.m),
         "pruned": None,
         "documents": None,
     }
     if not plan.is_pruned:
         nearest["n_words"] = _largest(lambda V: fits(n_words=V, n_private=None), 1, plan.n_words)
-    if KEEPS_ALL_DOCUMENTS[plan.algorithm]:
-        nearest["docs_on_chip"] = _largest(lambda m: fits(docs_on_chip=m), 1, plan.m)
     m = _docs_beside_private_words(plan, chip)
     n = _largest(lambda n: fits(n_private=n, docs_on_chip=m), 1, plan.n)
     if n is not None:

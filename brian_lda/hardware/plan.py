@@ -123,8 +123,6 @@ class NetworkPlan:
     @property
     def external_bytes(self) -> float:
         """Document synapses that wait in external memory."""
-        if not KEEPS_ALL_DOCUMENTS[self.algorithm]:
-            return 0.0
         return (self.n_docs - self.m) * self.n_topics * self.synapse_bytes
 
     def with_(self, **changes: Any) -> NetworkPlan:

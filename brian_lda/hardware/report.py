@@ -6,6 +6,7 @@ the independent checker recompute limits and traffic, and counts swaps, energy a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -59,34 +60,36 @@ class HardwareReport:
     notes: list[str]
 
     def numbers(self) -> dict[str, Any]:
-        """Every number of the report, ready for JSON."""
+        """Every number of the report, ready for JSON ("no limit" where it is infinite)."""
         events = token_events(
             self.workload.private, self.workload.word_counts, self.placements[0].traffic.packets
         )
-        return {
-            "chip": {
-                "name": self.chip.name,
-                "description": self.chip.description,
-                "figures": {name: asdict(figure) for name, figure in self.chip.figures.items()},
-            },
-            "n_chips": self.n_chips,
-            "workload": self.workload.origin,
-            "before_pruning": _check_numbers(self.before),
-            "after_pruning": _check_numbers(self.after),
-            "placements": [_placement_numbers(placed) for placed in self.placements],
-            "external_memory": {
-                order: asdict(count) | {"bytes_per_token": count.bytes_per_token}
-                for order, count in self.swaps.items()
-            },
-            "events_per_token": asdict(events),
-            "energy": {
-                form: asdict(energy)
-                | {"dynamic_total": energy.dynamic_total, "evidence": energy.evidence}
-                for form, energy in self.energy.items()
-            },
-            "memory": [asdict(memory) | {"total": memory.total} for memory in self.memory],
-            "notes": self.notes,
-        }
+        return _plain(
+            {
+                "chip": {
+                    "name": self.chip.name,
+                    "description": self.chip.description,
+                    "figures": {name: asdict(figure) for name, figure in self.chip.figures.items()},
+                },
+                "n_chips": self.n_chips,
+                "workload": self.workload.origin,
+                "before_pruning": _check_numbers(self.before),
+                "after_pruning": _check_numbers(self.after),
+                "placements": [_placement_numbers(placed) for placed in self.placements],
+                "external_memory": {
+                    order: asdict(count) | {"bytes_per_token": count.bytes_per_token}
+                    for order, count in self.swaps.items()
+                },
+                "events_per_token": asdict(events),
+                "energy": {
+                    form: asdict(energy)
+                    | {"dynamic_total": energy.dynamic_total, "evidence": energy.evidence}
+                    for form, energy in self.energy.items()
+                },
+                "memory": [asdict(memory) | {"total": memory.total} for memory in self.memory],
+                "notes": self.notes,
+            }
+        )
 
 
 def hardware_report(
@@ -233,3 +236,14 @@ def _placement_numbers(placed: PlacedNetwork) -> dict[str, Any]:
         "load_imbalance": topics.max() / topics.mean() - 1.0,
         "violations": placed.violations,
     }
+
+
+def _plain(value: Any) -> Any:
+    """Nested data with JSON's own types only."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    return "no limit" if isinstance(value, float) and math.isinf(value) else value

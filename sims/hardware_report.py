@@ -1,0 +1,84 @@
+"""Does a trained network fit a chip, what must be pruned, what crosses chips, what does it cost?
+
+    python sims/hardware_report.py --run runs/kos --chip truenorth_paper --chips 4
+    python sims/hardware_report.py --sizes 102660 1000 300000 --chip loihi1 --json report.json
+
+Prints tables and saves a self-contained page, hardware-CHIP.html, in the run's folder. With --sizes
+V K D there is no run: rates are synthetic, and the page goes to --html if given. A chip of your own
+is the path of its .toml file (see brian_lda/hardware/chips).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+from brian_lda.errors import BrianLDAError
+from brian_lda.hardware.plan import KEEPS_ALL_DOCUMENTS, NetworkPlan, plan_of_run
+from brian_lda.hardware.profiles import available_chips, load_chip
+from brian_lda.hardware.report import hardware_report
+from brian_lda.hardware.report_page import as_page, as_text
+from brian_lda.hardware.workload import synthetic_workload, workload_of_run
+from brian_lda.runs import write_json
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--run", type=Path, metavar="DIR", help="folder that sims/train.py wrote")
+    what.add_argument("--sizes", type=int, nargs=3, metavar=("V", "K", "D"))
+    add("--chip", required=True, metavar="NAME|FILE", help=", ".join(available_chips()))
+    add("--chips", type=int, metavar="N", help="default: as few as hold the network")
+    add("--private", type=int, metavar="N", help="private words a topic (default: if needed)")
+    add("--docs-on-chip", type=int, metavar="M", help="document synapses on chip")
+    add("--tokens", type=int, metavar="N", help="with --sizes: tokens of the corpus")
+    add("--algorithm", choices=list(KEEPS_ALL_DOCUMENTS), default="ed-spike-lda",
+        help="with --sizes")  # fmt: skip
+    add("--tokens-per-second", type=float, default=1000.0, metavar="R", help="for static energy")
+    add("--seed", type=int, default=0, metavar="S")
+    add("--data-dir", metavar="DIR", help="where the run's corpus is looked for")
+    add("--json", type=Path, metavar="FILE", help="every number of the report")
+    add("--html", type=Path, metavar="FILE", help="default: in the run's folder")
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        chip = load_chip(options.chip)
+        if options.run:
+            run = plan_of_run(options.run, data_dir=options.data_dir)
+            plan, make_workload = run.plan, partial(workload_of_run, run)
+        else:
+            V, K, D = options.sizes
+            plan = NetworkPlan(options.algorithm, K, V, D, n_tokens=options.tokens)
+            make_workload = partial(synthetic_workload, seed=options.seed)
+        plan = plan.with_(n_private=options.private, docs_on_chip=options.docs_on_chip)
+        report = hardware_report(
+            plan,
+            make_workload,
+            chip,
+            options.chips,
+            tokens_per_second=options.tokens_per_second,
+            seed=options.seed,
+        )
+        print(as_text(report))
+        html = options.html or (options.run / f"hardware-{chip.name}.html" if options.run else None)
+        if html:
+            print(f"page: {as_page(report).save(html)}")
+        if options.json:
+            write_json(options.json, report.numbers())
+            print(f"numbers: {options.json}")
+    except (BrianLDAError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Energy as dynamic + static, and the memory of every algorithm, by hand."""
+
+import numpy as np
+import pytest
+
+from brian_lda.errors import ParameterError
+from brian_lda.hardware.energy import energy_per_token, token_events
+from brian_lda.hardware.memory import ALGORITHMS, algorithm_memory, memory_table
+from brian_lda.hardware.profiles import load_chip
+
+SIZES = {"n_topics": 50, "n_words": 1000, "n_docs": 200, "n_tokens": 30_000}
+
+
+def test_events_of_a_token_by_hand():
+    private = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0], [0, 0, 0]], bool)
+    events = token_events(private, np.array([5, 3, 2]), packets=4.0, mean_hops=1.5)
+    assert events.synaptic == pytest.approx(0.5 * 3 + 0.3 * 1 + 8)  # k_w + 2 K
+    assert events.plastic_gauge == 6 and events.plastic_literal == pytest.approx(1.0 + 4)
+    assert (events.neurons, events.packets, events.hops) == (4, 4.0, 6.0)
+
+
+def test_loihi_by_hand():
+    events = token_events(np.ones((10, 20), bool), np.ones(20), packets=2.0, mean_hops=1.0)
+    energy = energy_per_token(events, load_chip("loihi1"), 3, tokens_per_second=500.0)
+    expected = 30 * 23.6e-12 + 12 * 120e-12 + 81e-12 + 9 * 52e-12 + 2 * 4e-12
+    assert energy.dynamic_total == pytest.approx(expected, rel=1e-12)
+    assert energy.static == (pytest.approx(3 * 0.104 / 500, rel=1e-12), "Q")
+    assert energy.missing == ("packet_joules",) and energy.evidence == "Q"
+    literal = energy_per_token(events, load_chip("loihi1"), 3, gauge=False)
+    more = (20 + 10 - 12) * 120e-12
+    assert literal.dynamic_total == pytest.approx(expected + more, rel=1e-12)
+
+
+def test_what_is_not_known_is_named_and_not_zero():
+    events = token_events(np.ones((10, 20), bool), np.ones(20))
+    energy = energy_per_token(events, load_chip("loihi2"), 1)
+    assert energy.dynamic_total is None and energy.static is None
+    assert "synaptic_event_joules" in energy.missing and "static_watts" in energy.missing
+    with pytest.raises(ParameterError, match="tokens_per_second must be positive"):
+        energy_per_token(events, load_chip("loihi2"), 1, tokens_per_second=0.0)
+
+
+def test_busy_cores_cost():
+    events = token_events(np.ones((10, 20), bool), np.ones(20))
+    idle, busy = (
+        energy_per_token(events, load_chip("spinnaker1"), 2, busy_cores=n) for n in (0, 10)
+    )
+    assert busy.static_watts - idle.static_watts == pytest.approx(0.34)
+
+
+def test_memory_by_hand():
+    cgs = algorithm_memory("spike-cgs", **SIZES)
+    assert cgs.corpus == 8 * 30_000 and cgs.assignments == 30_000  # a topic below 256: one byte
+    assert cgs.weights == 4 * (50 * 1000 + 50) and cgs.local_weights == 4 * 50 * 200
+    ed = algorithm_memory("ed-spike-lda", **SIZES, word_state_values=2, doc_state_values=1)
+    assert (ed.corpus, ed.assignments) == (8, 0)
+    assert ed.weights == 4 * 50 * 1000 * 3 and ed.local_weights == 4 * 50 * 200 * 2
+    semi = algorithm_memory("semi-spike-lda", **SIZES, batch_size=20)
+    assert semi.local_weights == 4 * 50 * 20 and semi.corpus == 8 * 3000
+    assert semi.assignments == 3000 and semi.total == 4 * 50 * 1000 + 4000 + 24_000 + 3000
+    assert algorithm_memory("spike-cgs", **SIZES | {"n_topics": 300}).assignments == 60_000
+
+
+def test_online_algorithms_do_not_grow_with_the_corpus():
+    small, large = (
+        {m.algorithm: m for m in memory_table(**SIZES | {"n_docs": D, "n_tokens": 150 * D})}
+        for D in (1000, 100_000)
+    )
+    assert tuple(small) == ALGORITHMS
+    for algorithm in ("du-spike-lda", "semi-spike-lda"):
+        assert large[algorithm].total == pytest.approx(small[algorithm].total)
+    assert large["spike-cgs"].total > 50 * small["spike-cgs"].total
+    assert large["ed-spike-lda"].local_weights == 100 * small["ed-spike-lda"].local_weights
+    with pytest.raises(ParameterError, match="algorithm must be one of"):
+        algorithm_memory("cgs", **SIZES)

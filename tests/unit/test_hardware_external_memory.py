@@ -1,0 +1,80 @@
+"""Swaps of document synapses against slow oracles."""
+
+import numpy as np
+import pytest
+
+from brian_lda.errors import ParameterError
+from brian_lda.hardware.external_memory import DocumentSlots, block_order, count_swaps
+
+
+def slow_lru(docs, n_slots):
+    """(reads, writes) with a plain list, most recently used last."""
+    resident, reads, writes = [], 0, 0
+    for doc in docs:
+        if doc in resident:
+            resident.remove(doc)
+        else:
+            reads += 1
+            if len(resident) == n_slots:
+                resident.pop(0)
+                writes += 1
+        resident.append(doc)
+    return reads, writes
+
+
+def belady_reads(docs, n_slots):
+    """The least possible number of reads: who is needed latest leaves (Belady 1966)."""
+    resident, reads = set(), 0
+    for t, doc in enumerate(docs):
+        if doc in resident:
+            continue
+        reads += 1
+        if len(resident) == n_slots:
+            later = list(docs[t + 1 :])
+            next_use = {d: later.index(d) if d in later else np.inf for d in resident}
+            resident.remove(max(next_use, key=next_use.get))
+        resident.add(doc)
+    return reads
+
+
+@pytest.mark.parametrize("n_slots", [1, 2, 5, 12])
+def test_counts_are_those_of_the_oracle_and_above_beladys_bound(n_slots):
+    rng = np.random.default_rng(n_slots)
+    for _ in range(20):
+        docs = rng.integers(0, 12, 120)
+        count = count_swaps(docs, n_slots, bytes_per_document=40.0)
+        assert (count.reads, count.writes) == slow_lru(docs.tolist(), n_slots)
+        assert count.reads >= belady_reads(docs.tolist(), n_slots)
+        assert count.bytes == 40.0 * (count.reads + count.writes) and count.n_tokens == 120
+    if n_slots == 5:  # not vacuous: LRU is not always the best
+        assert count.reads > belady_reads(docs.tolist(), n_slots)
+
+
+def test_slots_never_hold_two_documents_at_once():
+    slots, holder = DocumentSlots(3), {}
+    for doc in np.random.default_rng(0).integers(0, 9, 500).tolist():
+        slot, evicted = slots.show(doc)
+        if evicted is not None:
+            assert holder[slot] == evicted
+        assert evicted is not None or holder.get(slot, doc) == doc
+        holder[slot] = doc
+        assert 0 <= slot < 3
+
+
+def test_blocks_show_each_token_once_and_need_one_read_a_document():
+    rng = np.random.default_rng(1)
+    docs = np.repeat(np.arange(40), rng.integers(1, 30, 40))
+    order = block_order(docs, 7, rng)
+    assert sorted(order.tolist()) == list(range(len(docs)))
+    count = count_swaps(docs[order], 7, 1.0)
+    assert (count.reads, count.writes) == (40, 33) and belady_reads(docs[order], 7) == 40
+    shuffled = count_swaps(rng.permutation(docs), 7, 1.0)
+    assert shuffled.reads > 8 * count.reads
+    # Random inside a block: neighbours are of different documents more often than not.
+    assert (np.diff(docs[order]) != 0).mean() > 0.7
+
+
+def test_an_empty_sequence_and_no_slots():
+    assert count_swaps(np.array([], int), 3, 1.0).bytes_per_token == 0.0
+    with pytest.raises(ParameterError, match="n_slots must be at least 1"):
+        count_swaps(np.array([1]), 0, 1.0)

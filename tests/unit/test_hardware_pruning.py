@@ -1,0 +1,131 @@
+"""Fan-in pruning: which words stay, what the shared synapse weighs, and that training goes on."""
+
+import numpy as np
+import pytest
+
+from brian_lda import SemiSpikeLDA, SpikeLDA, SpikePLSI
+from brian_lda.errors import ParameterError
+from brian_lda.estimators.trainers import softmax_rows
+from brian_lda.hardware.checker import check_placement
+from brian_lda.hardware.profiles import load_chip
+from brian_lda.hardware.pruning import private_words_within, prune_and_continue, prune_words
+from brian_lda.parameters import RobbinsMonro, VarianceTracking
+
+
+def test_top_words_are_private_and_the_rest_keeps_its_mass():
+    phi = np.array([[0.4, 0.1, 0.3, 0.05, 0.15], [0.1, 0.2, 0.1, 0.5, 0.1]])
+    pruned = prune_words(phi, 2)
+    assert pruned.private.tolist() == [[True, False, True, False, False],
+                                       [False, True, False, True, False]]  # fmt: skip
+    # log(p/(V - n)) with p = 0.3 in both topics, V - n = 3
+    np.testing.assert_allclose(pruned.shared, np.log([0.1, 0.1]), rtol=1e-14)
+    assert pruned.n_private.tolist() == [2, 2]
+
+
+def test_mass_is_conserved_for_random_topics():
+    phi = np.random.default_rng(0).dirichlet(np.full(300, 0.1), 7)
+    pruned = prune_words(phi, 40)
+    tied = np.where(pruned.private, phi, np.exp(pruned.shared)[:, None])
+    np.testing.assert_allclose(tied.sum(axis=1), 1.0, rtol=1e-12)
+    assert (phi.min(axis=1, where=pruned.private, initial=1.0)
+            >= phi.max(axis=1, where=~pruned.private, initial=0.0)).all()  # fmt: skip
+
+
+def test_with_room_for_all_words_nothing_is_tied():
+    assert prune_words(np.full((2, 5), 0.2), 5).private.all()
+    assert prune_words(np.full((2, 5), 0.2), 9).private.all()
+
+
+def test_no_mass_left_is_an_error_that_says_what_to_do():
+    with pytest.raises(ParameterError, match="topic 1 .* smoothed phi"):
+        prune_words(np.array([[0.5, 0.3, 0.2], [0.5, 0.5, 0.0]]), 2)
+    with pytest.raises(ParameterError, match="n_private must be at least 1"):
+        prune_words(np.full((2, 5), 0.2), 0)
+
+
+def test_private_words_within_a_limit():
+    assert private_words_within(256, 50) == 205 and private_words_within(3, 1) == 1
+    with pytest.raises(ParameterError, match="At most m = 8 fit"):
+        private_words_within(10, 9)
+    with pytest.raises(ParameterError, match="n, m >= 1"):
+        private_words_within(10, 0)
+
+
+@pytest.mark.parametrize("corpus", ["20ng", "nips"])
+def test_the_papers_case_every_topic_neuron_has_251_synapses(corpus, data_dir):
+    from brian_lda.corpus import load_corpus
+
+    real = load_corpus(corpus, data_dir=data_dir)
+    model = SemiSpikeLDA(n_topics=50, max_iter=5, random_state=0).fit(real)
+    private = prune_words(model.components_, 200).private
+    placement, chip = np.arange(50), load_chip("truenorth_paper")
+    loads = check_placement(placement, 50, private, 50, chip, synapse_bytes=4.0)  # a chip a topic
+    assert [load.largest_fan_in for load in loads] == [(251, 256)] * 50
+    assert all(load.violations == [] for load in loads)
+    whole = check_placement(
+        placement, 50, np.ones_like(private), real.n_docs, chip, synapse_bytes=4.0
+    )
+    assert whole[0].largest_fan_in == (real.n_words + real.n_docs, 256)
+    assert "fan-in" in whole[0].violations[0]
+
+
+@pytest.fixture(scope="module")
+def pretrained(reuters):
+    return SpikeLDA(n_topics=5, max_iter=4, random_state=3).fit(reuters.train)
+
+
+def test_training_goes_on_in_the_pruned_network(pretrained, reuters):
+    before = pretrained.trainer_.network.M__alpha
+    pruned = prune_and_continue(pretrained, reuters.train, n_passes=3, n_private=50)
+    network = pruned.trainer_.network
+    assert pruned.n_iter_ == 7 and pretrained.n_iter_ == 4
+    assert np.array_equal(pretrained.trainer_.network.M__alpha, before)  # the original stays
+    expected = prune_words(softmax_rows(before), 50)
+    assert np.array_equal(network.pruned.private, expected.private)
+    np.testing.assert_allclose(network.pruned.shared, expected.shared, rtol=1e-12)
+    M__alpha = network.M__alpha
+    shared = np.broadcast_to(expected.shared[:, None], M__alpha.shape)
+    assert np.array_equal(M__alpha[~expected.private], shared[~expected.private])
+    moved = np.abs(M__alpha - np.log(softmax_rows(before)))[expected.private]
+    assert np.median(moved) > 0.01  # private synapses are plastic
+    np.testing.assert_allclose(pruned.components_.sum(axis=1), 1.0, rtol=1e-12)
+    phi = np.exp(M__alpha) / np.exp(M__alpha).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(pruned.components_, phi, rtol=0, atol=2e-3)  # + varphi smoothing
+    theta = pruned.transform(reuters.observed)
+    assert theta.shape == (reuters.observed.n_docs, 5)
+    assert pruned.doc_topic().shape == (reuters.train.n_docs, 5)
+
+
+def test_pruning_nothing_only_puts_the_weights_on_the_manifold(pretrained, reuters):
+    V = reuters.train.n_words
+    same = prune_and_continue(pretrained, reuters.train, n_passes=0, n_private=V)
+    before, after = (np.exp(m.trainer_.network.M__alpha).sum(axis=1) for m in (pretrained, same))
+    assert np.abs(np.log(before)).max() > 1e-3  # zeta was not 1 yet
+    np.testing.assert_allclose(after, 1.0, rtol=1e-12)
+    np.testing.assert_allclose(same.components_, pretrained.components_, rtol=1e-9)
+    assert np.array_equal(same.doc_topic(), pretrained.doc_topic())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpikePLSI(n_topics=4, max_iter=2, random_state=0),
+        SpikeLDA(n_topics=4, max_iter=2, random_state=0, word_step=RobbinsMonro(0.01),
+                 integrator="euler"),
+        SpikeLDA(n_topics=4, max_iter=1, random_state=0, word_step=VarianceTracking()),
+    ],
+    ids=["plsi", "euler", "variance tracking"],
+)  # fmt: skip
+def test_every_event_driven_model_can_be_pruned(model, reuters):
+    few = reuters.train.subset(range(20))
+    pruned = prune_and_continue(model.fit(few), few, n_passes=1, n_private=30)
+    assert np.isfinite(pruned.components_).all()
+    assert pruned.trainer_.network.pruned.n_private.tolist() == [30] * 4
+
+
+def test_models_that_cannot_be_pruned_are_refused(reuters):
+    with pytest.raises(ParameterError, match="not fitted"):
+        prune_and_continue(SpikeLDA(), reuters.train, n_passes=1)
+    semi = SemiSpikeLDA(n_topics=3, max_iter=1, random_state=0).fit(reuters.train)
+    with pytest.raises(ParameterError, match="SemiSpikeLDA of another kind"):
+        prune_and_continue(semi, reuters.train, n_passes=1)
