@@ -134,9 +134,11 @@ class StochasticVariationalLDA(TopicModel):
                 )
             self.n_features_in_, self.history_ = X.n_words, []
             self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
-            self._online = self._updates(self.total_documents, X.n_words, self._seed())
+            algorithm = self._updates(self.total_documents, X.n_words, self._seed())
+        else:
+            algorithm = self.trainer_.algorithm
         self._check_vocabulary(X.counts)
-        self.trainer_ = MiniBatchTrainer(self._online, X, self.batch_size, self.seed_)
+        self.trainer_ = MiniBatchTrainer(algorithm, X, self.batch_size, self.seed_)
         with self._threads():
             self._train(-(-X.n_docs // self.batch_size))
         return self

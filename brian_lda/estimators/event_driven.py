@@ -81,10 +81,12 @@ def event_partial_fit(model: TopicModel, X: Any, lamda: Any) -> TopicModel:
     corpus = in_memory(as_source(X), type(model).__name__)
     trainer = getattr(model, "trainer_", None)
     if trainer is None:
-        model._stream_step = model.word_step or stream_word_step(
+        word_step = model.word_step or stream_word_step(
             EVENT_FADING, model.n_topics, corpus.n_words, corpus.n_tokens
         )
-    parameters = event_parameters(model, lamda, model._stream_step, corpus)
+    else:
+        word_step = trainer.network.parameters.word_step
+    parameters = event_parameters(model, lamda, word_step, corpus)
     if trainer is None:
         model.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
         model.n_features_in_, model.history_ = corpus.n_words, []

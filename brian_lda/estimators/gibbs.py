@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from brian_lda.errors import BackendError
 from brian_lda.estimators.base import Callback, TopicModel
 from brian_lda.estimators.event_driven import in_memory
 from brian_lda.estimators.trainers import GibbsTrainer
+from brian_lda.reference.assignments import AssignmentSampler
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 
@@ -35,12 +35,12 @@ class _GibbsModel(TopicModel):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _sampler(self) -> type:
+    def _sampler(self, words: np.ndarray, docs: np.ndarray, **arguments: Any) -> AssignmentSampler:
         raise NotImplementedError
 
     def _make_trainer(self, source, seed):
         corpus = in_memory(source, type(self).__name__)
-        sampler = self._sampler()(
+        sampler = self._sampler(
             *corpus.tokens(),
             n_topics=self.n_topics,
             n_words=corpus.n_words,
@@ -70,17 +70,44 @@ class SpikeCGS(_GibbsModel):
     max_iter : int
         Sweeps over the corpus.
     backend : {"rate", "brian2"}
+    brian2_options : dict, optional
+        Passed to `SpikeCGSSpiking`: inhibition, simulator.
     random_state : None, int or generator
     callbacks : sequence of callables
         See `brian_lda.estimators.callbacks`.
     """
 
-    def _sampler(self) -> type:
-        if self.backend == "brian2":
-            raise BackendError(
-                "the spiking network of SpikeCGS is not part of this version; use backend='rate'."
-            )
-        return SpikeCGSReference
+    def __init__(
+        self,
+        *,
+        n_topics: int = 10,
+        doc_topic_prior: float | np.ndarray = 0.1,
+        topic_word_prior: float | np.ndarray = 0.01,
+        max_iter: int = 200,
+        backend: str = "rate",
+        brian2_options: dict[str, Any] | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        super().__init__(
+            n_topics=n_topics,
+            doc_topic_prior=doc_topic_prior,
+            topic_word_prior=topic_word_prior,
+            max_iter=max_iter,
+            backend=backend,
+            random_state=random_state,
+            callbacks=callbacks,
+        )
+        self.brian2_options = brian2_options
+
+    def _sampler(self, words, docs, **arguments):
+        if self.backend == "rate":
+            return SpikeCGSReference(words, docs, **arguments)
+        from brian_lda.spiking.spike_cgs import SpikeCGSSpiking  # imports Brian2: seconds
+
+        sampler = SpikeCGSSpiking(words, docs, **arguments, **(self.brian2_options or {}))
+        sampler.prepare()  # compiling is not training: `history_` times the iterations
+        return sampler
 
 
 class CollapsedGibbsLDA(_GibbsModel):
@@ -88,5 +115,5 @@ class CollapsedGibbsLDA(_GibbsModel):
 
     spiking = False
 
-    def _sampler(self) -> type:
-        return CollapsedGibbs
+    def _sampler(self, words, docs, **arguments):
+        return CollapsedGibbs(words, docs, **arguments)

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from brian_lda.corpus import Corpus, TokenStore
-from brian_lda.errors import BackendError, ParameterError
+from brian_lda.corpus import Corpus, TokenStore, document_batches
+from brian_lda.errors import ParameterError
 from brian_lda.estimators.automatic_steps import (
     BATCH_FADING,
     batch_word_step,
@@ -26,6 +26,7 @@ from brian_lda.parameters import (
     require_map_prior,
 )
 from brian_lda.reference.delayed import DelayedSpikeLDAReference
+from brian_lda.reference.mini_batch import MiniBatchReference
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 
 WORD_PRIOR = 0.05
@@ -34,8 +35,29 @@ WORD_PRIOR = 0.05
 class _MiniBatchModel(TopicModel):
     """semi- and du-SpikeLDA: one update of M^alpha per mini-batch of documents."""
 
-    def _algorithm(self) -> type:
+    def _network(self) -> tuple[type, str]:
+        """The rate-level algorithm, and the name of its twin in `brian_lda.spiking.mini_batch`."""
         raise NotImplementedError
+
+    def _algorithm(
+        self, word_step: RobbinsMonro | RMSProp, source: Corpus | TokenStore, seed: int
+    ) -> MiniBatchReference:
+        """The twin that `backend` asks for."""
+        algorithm, spiking_name = self._network()
+        arguments = (self._batch_parameters(word_step), source.n_words)
+        if self.backend == "rate":
+            return algorithm(*arguments, seed=seed, n_training_tokens=source.n_tokens)
+        from brian_lda.spiking import mini_batch  # imports Brian2: seconds
+
+        network = getattr(mini_batch, spiking_name)(
+            *arguments,
+            seed=seed,
+            n_training_tokens=source.n_tokens,
+            **(self.brian2_options or {}),
+        )
+        # Compiling is not training: `history_` times the iterations.
+        network.prepare(next(iter(document_batches(source, self.batch_size, seed))).counts)
+        return network
 
     def _batch_parameters(self, word_step: RobbinsMonro | RMSProp) -> BatchParameters:
         return BatchParameters(
@@ -49,46 +71,31 @@ class _MiniBatchModel(TopicModel):
         )
 
     def _batch_trainer(self, source: Corpus | TokenStore, seed: int) -> MiniBatchTrainer:
-        self._refuse_brian2()
         word_step = self.word_step or batch_word_step(
             self.n_topics, source.n_words, source.n_tokens
         )
-        algorithm = self._algorithm()(
-            self._batch_parameters(word_step),
-            source.n_words,
-            seed=seed,
-            n_training_tokens=source.n_tokens,
-        )
+        algorithm = self._algorithm(word_step, source, seed)
         return MiniBatchTrainer(algorithm, source, self.batch_size, seed)
 
     def _batch_partial_fit(self, X: Any) -> Self:
         self._check_parameters()
-        self._refuse_brian2()
         X = as_source(X)
         if getattr(self, "trainer_", None) is None:
             self.n_features_in_, self.history_ = X.n_words, []
             self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
-            parameters = self._batch_parameters(
-                self.word_step
-                or stream_word_step(BATCH_FADING, self.n_topics, X.n_words, X.n_tokens)
+            word_step = self.word_step or stream_word_step(
+                BATCH_FADING, self.n_topics, X.n_words, X.n_tokens
             )
-            self._online = self._algorithm()(
-                parameters, X.n_words, seed=self._seed(), n_training_tokens=X.n_tokens
-            )
+            algorithm = self._algorithm(word_step, X, self._seed())
+        else:
+            algorithm = self.trainer_.algorithm
         self._check_vocabulary(X.counts)
         tokens_before = self.history_[-1]["tokens"] if self.history_ else 0
-        self.trainer_ = MiniBatchTrainer(self._online, X, self.batch_size, self.seed_)
-        self._online.words.set_corpus_size(tokens_before + X.n_tokens)
+        self.trainer_ = MiniBatchTrainer(algorithm, X, self.batch_size, self.seed_)
+        algorithm.words.set_corpus_size(tokens_before + X.n_tokens)
         with self._threads():
             self._train(-(-X.n_docs // self.batch_size))
         return self
-
-    def _refuse_brian2(self) -> None:
-        if self.backend == "brian2":
-            raise BackendError(
-                f"the spiking network of {type(self).__name__} with delayed updates is not part of "
-                "this version; use backend='rate', or SpikeLDA(update='event', backend='brian2')."
-            )
 
 
 class SemiSpikeLDA(_MiniBatchModel):
@@ -115,6 +122,8 @@ class SemiSpikeLDA(_MiniBatchModel):
     n_jobs : int, optional
         Threads (-1: all cores); the result does not depend on it. Default: numba's setting.
     backend : {"rate", "brian2"}
+    brian2_options : dict, optional
+        Passed to `SemiSpikeLDASpiking`: inhibition, simulator.
     random_state : None, int or generator
     callbacks : sequence of callables
         See `brian_lda.estimators.callbacks`.
@@ -144,6 +153,7 @@ class SemiSpikeLDA(_MiniBatchModel):
         integrator: str = "flow",
         n_jobs: int | None = None,
         backend: str = "rate",
+        brian2_options: dict[str, Any] | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> None:
@@ -157,11 +167,12 @@ class SemiSpikeLDA(_MiniBatchModel):
         self.integrator = integrator
         self.n_jobs = n_jobs
         self.backend = backend
+        self.brian2_options = brian2_options
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _algorithm(self) -> type:
-        return SemiSpikeLDAReference
+    def _network(self):
+        return SemiSpikeLDAReference, "SemiSpikeLDASpiking"
 
     def _make_trainer(self, source, seed):
         return self._batch_trainer(source, seed)
@@ -202,7 +213,7 @@ class SpikeLDA(_MiniBatchModel):
         Threads of the delayed form; the result does not depend on it.
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
-        Passed to `EventDrivenSpiking`: inhibition, simulator.
+        Passed to `EventDrivenSpiking` or `DelayedSpikeLDASpiking`: inhibition, simulator.
     random_state : None, int or generator
     callbacks : sequence of callables
         See `brian_lda.estimators.callbacks`.
@@ -256,8 +267,8 @@ class SpikeLDA(_MiniBatchModel):
         super()._check_parameters()
         require_map_prior(dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior"))
 
-    def _algorithm(self) -> type:
-        return DelayedSpikeLDAReference
+    def _network(self):
+        return DelayedSpikeLDAReference, "DelayedSpikeLDASpiking"
 
     def _make_trainer(self, source, seed):
         if self.update == "event":

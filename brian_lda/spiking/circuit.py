@@ -4,7 +4,9 @@ A tick has phases, in this order (`Network.schedule`):
 
 =============  ==================================================================================
 start          the pacer points the clamped layers at the current token; inhibition falls silent
-clamp          the word and the document neuron of the token fire
+clamp          the word and the document neuron of the token fire (and the token's own neuron, in
+               networks that remember assignments)
+recall         negative phase of those networks: the topic neuron of the last assignment fires
 excite         their spikes add M^alpha and M^beta to the topic neurons' inputs u
 groups         topic neurons fire
 inhibit        the inhibitory neuron hears them
@@ -26,12 +28,12 @@ from brian_lda.spiking.clamp import ClampedLayer
 from brian_lda.spiking.inhibition import Inhibition, add_topic_layer
 from brian_lda.spiking.recording import add_recorders
 
-SCHEDULE = ["start", "clamp", "excite", "groups", "inhibit", "thresholds", "learn", "resets", "end"]
+SCHEDULE = ["start", "clamp", "recall", "excite", "groups", "inhibit", "thresholds", "learn"]
+SCHEDULE += ["resets", "end"]
 
 PACER_MODEL = """
 token : integer (shared)                 # position in the token sequence
-cursor__words : integer (shared)
-cursor__documents : integer (shared)
+is_new : integer (shared)                # 1 in the first tick of a token
 n_winners : integer (linked)             # topic spikes so far: one per finished token
 n_winners_before : integer (shared)      # ... before this run
 n_tokens : integer (shared)              # length of this run's sequence
@@ -40,10 +42,10 @@ tick : second (shared)                   # length of a tick
 """
 
 PACE = """
+is_new = int(token != n_winners - n_winners_before)
 token = n_winners - n_winners_before     # self-paced: a token ends with its winner's spike
-cursor__words = token
-cursor__documents = token
 """
+LAYERS = ("words", "documents", "tokens")
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Shape:
     ----------
     n_words, n_docs, n_topics : int
         V, D, K.
+    n_tokens : int
+        Tokens whose assignment the network remembers; ed-SpikeLDA and others remember none.
     capacity : int
         Longest token sequence of one run; a run may be shorter.
     """
@@ -62,9 +66,10 @@ class Shape:
     n_docs: int
     n_topics: int
     capacity: int = 2**20
+    n_tokens: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("n_words", "n_docs", "n_topics", "capacity"):
+        for name in ("n_words", "n_docs", "n_topics", "capacity", "n_tokens"):
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or value < 1:
                 raise ParameterError(f"{name} must be an integer of at least 1; found {value!r}.")
@@ -77,25 +82,26 @@ class Circuit:
     Attributes
     ----------
     network : Network
-    words, documents : ClampedLayer
+    layers : dict of str to ClampedLayer
+        "words", "documents" and, in networks that remember assignments, "tokens".
     topics, pacer : NeuronGroup
     winners : SpikeMonitor
         Every topic spike: `i` is the winner, `t` its time.
     outputs : list of str
         "object.variable" of what a run returns besides the winners.
-    first_values : list of (object, variable, expression)
+    first_values : list of (object, variable, expression or number)
         Evaluated at the start of a run, when all values have been set.
     """
 
     network: Network
     clock: Clock
-    words: ClampedLayer
-    documents: ClampedLayer
+    shape: Shape
+    layers: dict[str, ClampedLayer]
     topics: NeuronGroup
     pacer: NeuronGroup
     winners: SpikeMonitor
     outputs: list[str] = field(default_factory=list)
-    first_values: list[tuple[object, str, str]] = field(default_factory=list)
+    first_values: list[tuple[object, str, str | int]] = field(default_factory=list)
 
     def connect(
         self,
@@ -105,6 +111,7 @@ class Circuit:
         model: str,
         on_pre: dict[str, str],
         on_post: dict[str, str] | None = None,
+        on_event: dict[str, str] | None = None,
         when: dict[str, str],
         namespace: dict[str, object] | None = None,
     ) -> Synapses:
@@ -118,6 +125,8 @@ class Circuit:
             Equations of the synapse.
         on_pre, on_post : dict of str
             Code of each pathway, by its name.
+        on_event : dict of str, optional
+            Event that triggers a pathway, where it is not the spike.
         when : dict of str
             Slot of the schedule for each pathway.
         namespace : dict, optional
@@ -130,6 +139,7 @@ class Circuit:
             model,
             on_pre=on_pre,
             on_post=on_post,
+            on_event=on_event or "spike",
             delay={pathway: 0 * ms for pathway in (*on_pre, *on_post)},
             clock=self.clock,
             namespace=namespace or {},
@@ -140,6 +150,14 @@ class Circuit:
             getattr(synapses, pathway).when = slot
         self.network.add(synapses)
         return synapses
+
+    @property
+    def words(self) -> ClampedLayer:
+        return self.layers["words"]
+
+    @property
+    def documents(self) -> ClampedLayer:
+        return self.layers["documents"]
 
     def variable(self, path: str):
         """The Brian variable "object.variable"."""
@@ -152,10 +170,15 @@ def build_circuit(
     inhibition: Inhibition,
     *,
     topic_model: str = "",
+    topic_events: dict[str, str] | None = None,
     after_spike: str = "",
+    pacer_model: str = "",
+    pace: str = "",
+    word_state: tuple[str, ...] = (),
     document_state: tuple[str, ...] = (),
     document_shared: tuple[str, ...] = (),
     after_token: str = "",
+    remembers_tokens: bool = False,
     record: tuple[str, ...] = (),
 ) -> Circuit:
     """Layers, inhibition and pacing; the models add the synapses.
@@ -166,10 +189,16 @@ def build_circuit(
     inhibition : Race or Poisson
     topic_model, after_spike : str
         Further equations of the topic neuron, and what the winner does after learning.
-    document_state, document_shared : tuple of str
-        Numbers kept by each document neuron, and by the layer.
+    topic_events : dict of str, optional
+        Further events that topic neurons emit: {name: condition}.
+    pacer_model, pace : str
+        Further numbers of the pacer, and what it does with them at the start of a tick.
+    word_state, document_state, document_shared : tuple of str
+        Numbers kept by each word neuron, by each document neuron, and by the document layer.
     after_token : str
         What the clamped document neuron does after learning (in every tick of the token).
+    remembers_tokens : bool
+        Whether every token has a neuron of its own (`brian_lda.spiking.assignments`).
     record : tuple of str
         Layers to record besides the winners (`brian_lda.spiking.recording`).
     """
@@ -177,13 +206,22 @@ def build_circuit(
     network = Network(name="circuit")
     network.schedule = SCHEDULE
     topics = add_topic_layer(
-        network, inhibition, shape.n_topics, clock, model=topic_model, after_spike=after_spike
+        network,
+        inhibition,
+        shape.n_topics,
+        clock,
+        model=topic_model,
+        events=topic_events,
+        after_spike=after_spike,
     )
     winners = SpikeMonitor(topics, name="winners")
-    pacer = NeuronGroup(1, PACER_MODEL, clock=clock, name="pacer")
+    cursors = [f"cursor__{name}" for name in LAYERS]
+    pacer_model = PACER_MODEL + pacer_model + "\n".join(f"{c} : integer (shared)" for c in cursors)
+    pacer = NeuronGroup(1, pacer_model, clock=clock, name="pacer")
     pacer.n_winners = linked_var(winners, "N")
-    pacer.run_regularly(PACE, when="start", clock=clock, name="pacer_pace")
-    words = ClampedLayer(shape.n_words, shape.capacity, pacer, name="words")
+    pace = "\n".join([PACE, *(f"{cursor} = token" for cursor in cursors), pace])
+    pacer.run_regularly(pace, when="start", clock=clock, name="pacer_pace")
+    words = ClampedLayer(shape.n_words, shape.capacity, pacer, name="words", state=word_state)
     documents = ClampedLayer(
         shape.n_docs,
         shape.capacity,
@@ -194,7 +232,11 @@ def build_circuit(
         links={name: network["inhibition"] for name in inhibition.links},
         after_spike=after_token,
     )
-    network.add(winners, pacer, words, documents)
-    circuit = Circuit(network, clock, words, documents, topics, pacer, winners)
+    layers = {"words": words, "documents": documents}
+    if remembers_tokens:
+        layers["tokens"] = ClampedLayer(shape.n_tokens, shape.capacity, pacer, name="tokens")
+    network.add(winners, pacer, *layers.values())
+    circuit = Circuit(network, clock, shape, layers, topics, pacer, winners)
+    circuit.first_values.append((pacer, "token", -1))  # before the first token
     circuit.outputs += add_recorders(circuit, record)
     return circuit

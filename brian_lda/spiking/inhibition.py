@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from brian2 import Clock, Network, NeuronGroup, Synapses, linked_var, ms
 
 from brian_lda.errors import ParameterError
+from brian_lda.spiking.counting import COUNTING
 
 NEVER = 1e300  # a log-time later than any spike, a current lower than any input
 
@@ -147,6 +148,7 @@ def add_topic_layer(
     clock: Clock,
     *,
     model: str = "",
+    events: dict[str, str] | None = None,
     after_spike: str = "",
 ) -> NeuronGroup:
     """Add the topic neurons and their inhibition to a network.
@@ -160,6 +162,8 @@ def add_topic_layer(
     clock : Clock
     model : str
         Further equations of the topic neuron (what its plasticity keeps).
+    events : dict of str, optional
+        Further events of the topic neuron: {name: condition}.
     after_spike : str
         Statements for the neuron that has just won, run after its synapses have learned.
 
@@ -181,9 +185,9 @@ def add_topic_layer(
         TOPIC_MODEL + inhibition.model + f"accepted = {inhibition.accepted} : integer\n" + model,
         threshold="h > 0",
         reset=after_spike,
-        events={event_name: condition},
+        events={event_name: condition, **(events or {})},
         clock=clock,
-        namespace={"never": NEVER},
+        namespace={"never": NEVER, **COUNTING},
         name="topics",
     )
     for name in ("I", *inhibition.links):

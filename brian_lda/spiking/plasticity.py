@@ -5,7 +5,8 @@ A model gives for each weight M the paper's direction g and its exact flow
 
 - ``eta__<layer>`` is the step size, whoever computes it,
 - ``gain__<layer>`` is :math:`(e^{a\eta} - 1)/a`, what the exact flow needs of it,
-- ``accepted`` is 1 in the tick in which a topic neuron has won (always, in a race).
+- ``switch`` is an expression that is 1 when the rule acts: by default ``accepted_post``, 1 in the
+  tick in which a topic neuron has won (always, in a race).
 
 Where a step rule keeps its numbers:
 
@@ -14,6 +15,7 @@ Where a step rule keeps its numbers:
                      spikes) or the document neuron (M^beta, its tokens)
 `VarianceTracking`   s_1, s_2 in each synapse (Nessler et al. 2013)
 `AdaGrad`            G in each synapse; eta_0 is shared by the layer and grows between passes
+`RMSProp`            v in each synapse
 ===================  ============================================================================
 """
 
@@ -24,7 +26,16 @@ from dataclasses import dataclass
 import numpy as np
 from brian2 import check_units, implementation
 
-from brian_lda.parameters import AdaGrad, EventStepRule, RobbinsMonro, VarianceTracking
+from brian_lda.parameters import (
+    AdaGrad,
+    BatchStepRule,
+    EventStepRule,
+    RMSProp,
+    RobbinsMonro,
+    VarianceTracking,
+)
+
+StepRule = EventStepRule | BatchStepRule
 
 
 @dataclass(frozen=True)
@@ -56,9 +67,7 @@ class WeightRule:
 ROBBINS_MONRO = ("scale", "offset", "power", "floor")
 
 
-def counter_variables(
-    rule: WeightRule, step: EventStepRule
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def counter_variables(rule: WeightRule, step: StepRule) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the pacing neuron keeps: numbers of its own, and numbers that its layer shares."""
     layer = rule.layer
     if not isinstance(step, RobbinsMonro):
@@ -67,7 +76,7 @@ def counter_variables(
     return own, tuple(f"{name}__{layer}" for name in ROBBINS_MONRO)
 
 
-def step_of_counter(rule: WeightRule, step: EventStepRule) -> dict[str, str]:
+def step_of_counter(rule: WeightRule, step: StepRule) -> dict[str, str]:
     """Expressions of eta_n and of its gain, from the counter n; empty for the other rules."""
     if not isinstance(step, RobbinsMonro):
         return {}
@@ -79,7 +88,7 @@ def step_of_counter(rule: WeightRule, step: EventStepRule) -> dict[str, str]:
     }
 
 
-def count_statements(rule: WeightRule, step: EventStepRule, event: str = "1") -> str:
+def count_statements(rule: WeightRule, step: StepRule, event: str = "1") -> str:
     """The pacing neuron counts one more event and takes the step size of the next.
 
     Parameters
@@ -94,39 +103,52 @@ def count_statements(rule: WeightRule, step: EventStepRule, event: str = "1") ->
     return "\n".join(lines)
 
 
-def synapse_memory(layer: str, step: EventStepRule) -> str:
-    """Equations of what the step rule keeps in each synapse."""
+def synapse_variables(layer: str, step: StepRule) -> tuple[str, ...]:
+    """Names of what the step rule keeps in each synapse."""
     if isinstance(step, VarianceTracking):
-        return f"s_1__{layer} : 1\ns_2__{layer} : 1\n"
+        return f"s_1__{layer}", f"s_2__{layer}"
     if isinstance(step, AdaGrad):
-        return f"""
-        G__{layer} : 1
-        eta_0__{layer} : 1 (shared)
-        epsilon__{layer} : 1 (shared, constant)
-        """
-    return ""
+        return (f"G__{layer}",)
+    return (f"v__{layer}",) if isinstance(step, RMSProp) else ()
 
 
-def step_statements(rule: WeightRule, step: EventStepRule) -> str:
+def synapse_memory(layer: str, step: StepRule) -> str:
+    """Equations of what the step rule keeps in each synapse."""
+    equations = "".join(f"{name} : 1\n" for name in synapse_variables(layer, step))
+    if isinstance(step, AdaGrad):
+        equations += f"eta_0__{layer} : 1 (shared)\n"
+    if isinstance(step, RMSProp):
+        equations += f"eta_0__{layer} : 1 (shared, constant)\n"
+        equations += f"decay__{layer} : 1 (shared, constant)\n"
+    if isinstance(step, (AdaGrad, RMSProp)):
+        equations += f"epsilon__{layer} : 1 (shared, constant)\n"
+    return equations
+
+
+def step_statements(rule: WeightRule, step: StepRule, switch: str = "accepted_post") -> str:
     """Statements that find eta__<layer> and gain__<layer>.
 
-    Learning is switched by `accepted`, so that a token that stays clamped for several ticks is
-    learned once.
+    Learning is switched, so that a token that stays clamped for several ticks is learned once.
     """
     layer, a = rule.layer, rule.decay
     if isinstance(step, RobbinsMonro):
         return f"""
-        eta__{layer} = accepted_post*eta_n__{layer}{rule.paced_by}
-        gain__{layer} = accepted_post*gain_n__{layer}{rule.paced_by}
+        eta__{layer} = {switch}*eta_n__{layer}{rule.paced_by}
+        gain__{layer} = {switch}*gain_n__{layer}{rule.paced_by}
         """
     if isinstance(step, VarianceTracking):
         variance = f"(s_2__{layer} - s_1__{layer}**2)"
         # Within [0, 1], as in the reference: beyond 1 the running means overshoot.
-        eta = f"eta__{layer} = accepted_post*clip({variance}/(exp(-s_1__{layer}) + 1), 0, 1)"
+        eta = f"eta__{layer} = {switch}*clip({variance}/(exp(-s_1__{layer}) + 1), 0, 1)"
+    elif isinstance(step, AdaGrad):
+        eta = f"""
+        G__{layer} += {switch}*({rule.direction})**2
+        eta__{layer} = {switch}*eta_0__{layer}/sqrt(G__{layer} + epsilon__{layer})
+        """
     else:
         eta = f"""
-        G__{layer} += accepted_post*({rule.direction})**2
-        eta__{layer} = accepted_post*eta_0__{layer}/sqrt(G__{layer} + epsilon__{layer})
+        v__{layer} += {switch}*(1 - decay__{layer})*(({rule.direction})**2 - v__{layer})
+        eta__{layer} = {switch}*eta_0__{layer}/sqrt(v__{layer} + epsilon__{layer})
         """
     return f"""
         {eta}
@@ -134,14 +156,16 @@ def step_statements(rule: WeightRule, step: EventStepRule) -> str:
         """
 
 
-def learn_statements(rule: WeightRule, step: EventStepRule, integrator: str) -> str:
+def learn_statements(
+    rule: WeightRule, step: StepRule, integrator: str, switch: str = "accepted_post"
+) -> str:
     """One update of M with its step rule: AdaGrad has looked at the direction before the step,
     variance tracking looks at the new weight, with the step size that made it.
     """
     layer = rule.layer
     change = rule.flow if integrator == "flow" else f"eta__{layer}*({rule.direction})"
     statements = (
-        step_statements(rule, step)
+        step_statements(rule, step, switch)
         + f"""
         M__{layer} += {change}
         """
@@ -180,10 +204,13 @@ def potentiation(h, gain, M):
     return np.where(h > 0, np.log1p(gain * np.exp(-M)), 0.0)
 
 
-def step_values(step: EventStepRule, layer: str, counter: str, synapses: str) -> dict[str, float]:
+def step_values(step: StepRule, layer: str, counter: str, synapses: str) -> dict[str, float]:
     """The rule's constants as {"object.variable": value}, set at run time without a rebuild."""
     if isinstance(step, RobbinsMonro):
         return {f"{counter}.{name}__{layer}": getattr(step, name) for name in ROBBINS_MONRO}
     if isinstance(step, AdaGrad):
         return {f"{synapses}.epsilon__{layer}": step.epsilon}
+    if isinstance(step, RMSProp):
+        names = {"eta_0": "eta", "decay": "decay", "epsilon": "epsilon"}
+        return {f"{synapses}.{k}__{layer}": getattr(step, name) for k, name in names.items()}
     return {}

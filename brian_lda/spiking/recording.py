@@ -7,6 +7,8 @@ else is recorded on request and only for a window of the token sequence:
 ``word``       the clamped word neuron, one spike a tick
 ``document``   the clamped document neuron, one spike a tick
 ``attempt``    topic spikes before the inhibition decides (`Poisson` only)
+``token``      the clamped token's own neuron (networks that remember assignments)
+``recalled``   the topic neuron that fires in the negative phase (the same networks)
 ``latency``    time from the clamp to the winner's spike, drawn in continuous time (`Race` only)
 =============  ==============================================================================
 """
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from brian_lda.spiking.circuit import Circuit
     from brian_lda.spiking.inhibition import Inhibition
 
-LAYERS = ("word", "document", "attempt", "latency")
+LAYERS = ("word", "document", "token", "recalled", "attempt", "latency")
 BYTES_PER_SPIKE = 12  # int32 index, float64 time
 BYTES_PER_LATENCY = 8
 
@@ -111,14 +113,24 @@ def add_recorders(circuit: Circuit, layers: tuple[str, ...]) -> list[str]:
             )
             outputs.append("recorded_latency.log_latency")
         else:
-            if layer == "attempt":
-                monitor = EventMonitor(circuit.topics, "attempt", name="recorded_attempt")
+            if layer in ("attempt", "recalled"):
+                _require(layer in circuit.topics.events, layer)
+                monitor = EventMonitor(circuit.topics, layer, name=f"recorded_{layer}")
             else:
-                source = circuit.words if layer == "word" else circuit.documents
-                monitor = SpikeMonitor(source, name=f"recorded_{layer}")
+                _require(f"{layer}s" in circuit.layers, layer)
+                monitor = SpikeMonitor(circuit.layers[f"{layer}s"], name=f"recorded_{layer}")
             outputs += [f"recorded_{layer}.i", f"recorded_{layer}.t"]
         circuit.network.add(monitor)
     return outputs
+
+
+def _require(present: bool, layer: str) -> None:
+    if not present:
+        raise ParameterError(
+            f"this network has no spikes of the kind {layer!r} to record: 'attempt' needs Poisson "
+            "inhibition, 'token' and 'recalled' a network that remembers assignments (SpikeCGS, "
+            "semi-SpikeLDA)."
+        )
 
 
 def read_recorders(result: dict[str, np.ndarray], layers: tuple[str, ...]) -> Spikes:

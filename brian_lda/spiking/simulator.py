@@ -3,8 +3,8 @@
 A simulator is made from a function that builds a `Circuit` and is then run as often as needed, each
 time with other values, tokens and seed:
 
->>> result = simulator.run({"alpha.m__alpha": weights, ...}, words, docs, seed=1)  # doctest: +SKIP
->>> result["winners.i"]                                                            # doctest: +SKIP
+>>> result = simulator.run({"alpha.m__alpha": weights, ...}, layers, seed=1)  # doctest: +SKIP
+>>> result["winners.i"]                                                      # doctest: +SKIP
 
 `StandaloneSimulator` (`brian_lda.spiking.standalone`) compiles the circuit to a C++ program once;
 `RuntimeSimulator` (here) runs it inside Python, for small networks and machines without a compiler.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -39,8 +39,7 @@ class Simulator(Protocol):
     def run(
         self,
         values: Mapping[str, np.ndarray | float],
-        words: np.ndarray,
-        docs: np.ndarray,
+        clamped: Mapping[str, np.ndarray],
         seed: int,
     ) -> dict[str, np.ndarray]:
         """Present tokens.
@@ -49,8 +48,9 @@ class Simulator(Protocol):
         ----------
         values : mapping of str to array or number
             "object.variable": its value at the start; "pacer.tick" (seconds) is required.
-        words, docs : int array [token]
-            At most the circuit's capacity.
+        clamped : mapping of str to int array [token]
+            Which neuron each clamped layer fires for each token, by name of the layer ("words",
+            "documents", ...); at most the circuit's capacity.
         seed : int
             Of the random numbers of this run, 0 <= seed < 2**31.
 
@@ -149,13 +149,17 @@ def _not_about_order(record: logging.LogRecord) -> bool:
     return "order of execution" not in message and "Failed to vectorise" not in message
 
 
-def check_tokens(circuit_capacity: int, words: np.ndarray, docs: np.ndarray) -> None:
-    """A run takes at least one token and at most the capacity of the circuit."""
-    if not 1 <= len(words) <= circuit_capacity or len(words) != len(docs):
+def count_tokens(capacity: int, layers: Collection[str], clamped: Mapping[str, np.ndarray]) -> int:
+    """Length of the sequence: at least one token, at most the capacity, the same in all layers."""
+    found = {name: len(index) for name, index in clamped.items()}
+    if set(found) != set(layers) or len({*found.values()}) != 1:
         raise ParameterError(
-            f"a run takes 1 to {circuit_capacity} tokens, as many words as documents; found "
-            f"{len(words)} words and {len(docs)} documents."
+            f"a run takes as many tokens for each of the layers {sorted(layers)}; found {found}."
         )
+    n_tokens = found["words"]
+    if not 1 <= n_tokens <= capacity:
+        raise ParameterError(f"a run takes 1 to {capacity} tokens; found {n_tokens}.")
+    return n_tokens
 
 
 class RuntimeSimulator:
@@ -185,14 +189,13 @@ class RuntimeSimulator:
     def run(
         self,
         values: Mapping[str, np.ndarray | float],
-        words: np.ndarray,
-        docs: np.ndarray,
+        clamped: Mapping[str, np.ndarray],
         seed: int,
     ) -> dict[str, np.ndarray]:
         """Present tokens; see `Simulator.run`."""
         circuit = self._circuit
-        check_tokens(circuit.words.variables["neuron_index"].size, words, docs)
-        n_tokens, winners = len(words), circuit.winners
+        length = count_tokens(circuit.shape.capacity, circuit.layers, clamped)
+        winners = circuit.winners
         random_state = np.random.get_state()  # noqa: NPY002 (Brian draws from this one)
         with brian_settings("runtime", self._target):
             try:
@@ -200,14 +203,15 @@ class RuntimeSimulator:
                 for path, value in values.items():
                     circuit.variable(path).set_value(value)
                 circuit.clock.dt = float(values["pacer.tick"]) * second
-                for layer, index in ((circuit.words, words), (circuit.documents, docs)):
-                    layer.variables["neuron_index"].get_value()[:n_tokens] = index
-                for owner, name, expression in circuit.first_values:
-                    setattr(owner, name, expression)
+                for name, index in clamped.items():
+                    layer = circuit.layers[name]
+                    layer.variables["neuron_index"].get_value()[:length] = index
                 before, t_before = winners.num_spikes, float(circuit.network.t / second)
+                circuit.pacer.n_winners_before, circuit.pacer.n_tokens = before, length
+                for owner, name, expression in circuit.first_values:
+                    setattr(owner, name, expression)  # Brian looks names up here, too: `length`
                 recorded_before = {path: len(self._read(path)) for path in circuit.outputs}
-                circuit.pacer.n_winners_before = before
-                self._run_until(before + n_tokens)
+                self._run_until(before + length)
             finally:
                 np.random.set_state(random_state)  # noqa: NPY002
         result = {path: self._read(path).copy() for path in self._outputs}

@@ -28,19 +28,27 @@ from pathlib import Path
 
 import brian2
 import numpy as np
-from brian2 import prefs, second
+from brian2 import Synapses, prefs, second
 from brian2.core.variables import ArrayVariable
 from brian2.devices.cpp_standalone.device import CPPStandaloneDevice
 
 import brian_lda.models
 from brian_lda.corpus.locate import cache_dir
 from brian_lda.errors import BuildError, SimulationError
-from brian_lda.spiking import circuit, clamp, inhibition, plasticity, recording
+from brian_lda.spiking import (
+    assignments,
+    circuit,
+    clamp,
+    counting,
+    inhibition,
+    plasticity,
+    recording,
+)
 from brian_lda.spiking.circuit import Circuit
 from brian_lda.spiking.simulator import (
     STALLED_AFTER,
     brian_settings,
-    check_tokens,
+    count_tokens,
     refuse_unsupported,
     stalled_message,
 )
@@ -87,7 +95,8 @@ def program_key(build: Callable[[], Circuit], key: Mapping[str, object]) -> str:
     key : mapping
         What the choice of equations and sizes depends on, as plain data.
     """
-    modules = [circuit, clamp, inhibition, plasticity, recording, brian_lda.models]
+    modules = [assignments, circuit, clamp, counting, inhibition, plasticity, recording]
+    modules.append(brian_lda.models)
     files = {Path(module.__file__) for module in modules} | {Path(__file__)}
     files |= set(Path(brian_lda.models.__file__).parent.glob("*.py"))
     files.add(Path(inspect.getfile(getattr(build, "func", build))))
@@ -139,24 +148,23 @@ class StandaloneSimulator:
     def run(
         self,
         values: Mapping[str, np.ndarray | float],
-        words: np.ndarray,
-        docs: np.ndarray,
+        clamped: Mapping[str, np.ndarray],
         seed: int,
     ) -> dict[str, np.ndarray]:
         """Present tokens; see `Simulator.run`."""
         capacity = self._manifest["capacity"]
-        check_tokens(capacity, words, docs)
+        n_tokens = count_tokens(capacity, self._manifest["layers"], clamped)
         values = dict(values)
-        for name, index in (("words.neuron_index", words), ("documents.neuron_index", docs)):
-            values[name] = np.zeros(capacity, np.int32)
-            values[name][: len(index)] = index
-        values["pacer.n_tokens"], values["pacer.random_seed"] = len(words), seed
+        for name, index in clamped.items():
+            values[f"{name}.neuron_index"] = np.zeros(capacity, np.int32)
+            values[f"{name}.neuron_index"][:n_tokens] = index
+        values["pacer.n_tokens"], values["pacer.random_seed"] = n_tokens, seed
         scratch = _scratch_folder(sum(np.size(value) for value in values.values()))
         try:
             with tempfile.TemporaryDirectory(prefix="brian_lda_run_", dir=scratch) as name:
                 folder = Path(name)
                 self._call(folder, self._write_inputs(folder, values))
-                return self._read_outputs(folder / "results", len(words))
+                return self._read_outputs(folder / "results", n_tokens)
         except OSError as error:
             raise SimulationError(
                 f"the simulation could not write or read its files ({error}); free some space in "
@@ -311,15 +319,15 @@ def _manifest(
             "size": None if owner.startswith(("winners", "recorded")) else _size(built, variable),
         }
     return {
-        "capacity": int(built.words.variables["neuron_index"].size),
+        "capacity": built.shape.capacity,
+        "layers": list(built.layers),
         "outputs": ["winners.i", "winners.t", *built.outputs, *outputs],
         "variables": variables,
     }
 
 
 def _size(built: Circuit, variable: ArrayVariable) -> int | None:
-    """Expected length of an output; synaptic arrays are full matrices onto the topic layer."""
-    if variable.owner.name in ("alpha", "beta") and not variable.scalar:
-        layer = built.words if variable.owner.name == "alpha" else built.documents
-        return len(layer) * len(built.topics)
+    """Expected length of an output; synapses are full matrices, sized when the program runs."""
+    if isinstance(variable.owner, Synapses) and not variable.scalar:
+        return len(variable.owner.source) * len(variable.owner.target)
     return int(variable.size)

@@ -72,7 +72,8 @@ def run_static(weights, inhibition, tokens_per_draw, *, seed, simulator="standal
     run = make_simulator(simulator, build, key, outputs=()).run
     words = np.random.default_rng(seed).permutation(np.repeat(np.arange(n_draws), tokens_per_draw))
     values = {"alpha.M": weights.ravel(), "beta.M": np.zeros(n_topics), **inhibition.values}
-    result = run(values, words.astype(np.int32), np.zeros(len(words), np.int32), seed)
+    clamped = {"words": words.astype(np.int32), "documents": np.zeros(len(words), np.int32)}
+    result = run(values, clamped, seed)
     winners = result["winners.i"][np.argsort(words, kind="stable")].reshape(n_draws, -1)
     return winners, words, read_recorders(result, record)
 

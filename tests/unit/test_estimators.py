@@ -149,10 +149,20 @@ def test_spike_lda_needs_a_prior_above_one_and_names_the_way_out(update):
         SpikeLDA(update="sometimes").fit(TINY)
 
 
-@pytest.mark.parametrize("name", ["spike-cgs", "du", "semi"])
-def test_spiking_networks_that_are_not_there_yet_say_so(name):
-    with pytest.raises(BackendError, match="not part of this version; use backend='rate'"):
-        tiny(name, backend="brian2").fit(TINY)
+@pytest.mark.parametrize("name", ["spike-cgs", "ed", "du", "semi", "plsi"])
+def test_every_network_also_learns_in_spikes(name):
+    model = tiny(name, backend="brian2", brian2_options={"simulator": "numpy"}, max_iter=2)
+    model.fit(TINY)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-9)
+    assert np.isfinite(model.score(TINY))
+
+
+@pytest.mark.parametrize("name", ["ed", "du", "semi", "plsi", "svi", "sgmcmc"])
+def test_partial_fit_goes_on_after_fit(name):
+    model = tiny(name).fit(TINY)
+    before, n_before = model.components_.copy(), model.n_iter_
+    model.partial_fit(TINY)
+    assert not np.array_equal(before, model.components_) and model.n_iter_ > n_before
 
 
 def test_baselines_have_no_spikes():

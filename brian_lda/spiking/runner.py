@@ -1,0 +1,187 @@
+"""Token sequences of any length through a circuit: simulators, seeds, recorded windows.
+
+The algorithms (`event_driven`, `spike_cgs`, `mini_batch`) keep what their network knows as plain
+arrays and hand them to `CircuitRunner.run`, which returns them changed: a run that dies changes
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+
+import numpy as np
+
+from brian_lda.errors import ParameterError, WeightOverflowError
+from brian_lda.spiking.circuit import Circuit, Shape
+from brian_lda.spiking.inhibition import Inhibition, Race
+from brian_lda.spiking.recording import Recording, Spikes, read_recorders
+from brian_lda.spiking.simulator import Simulator, make_simulator
+
+LARGEST_WEIGHT = 700.0  # exp(+-700) is still a number
+Values = dict[str, np.ndarray | float]
+
+
+class CircuitRunner:
+    """Runs one network, compiled once for each shape and choice of recorded layers.
+
+    Parameters
+    ----------
+    build : callable
+        `build(shape=..., inhibition=..., record=...)` returns the circuit.
+    key : mapping
+        Everything else that `build` depends on, as plain data.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    simulator : {"standalone", "cython", "numpy"}
+        C++ program, compiled once and cached; or inside Python.
+
+    Attributes
+    ----------
+    spikes : Spikes or None
+        What the latest run with `record` recorded.
+    """
+
+    def __init__(
+        self,
+        build: Callable[..., Circuit],
+        key: Mapping[str, object],
+        inhibition: Inhibition | None = None,
+        simulator: str = "standalone",
+    ) -> None:
+        self.inhibition = inhibition or Race()
+        self.spikes: Spikes | None = None
+        self._build, self._key, self._kind = build, key, simulator
+        self._simulators: dict[tuple[Shape, tuple[str, ...]], Simulator] = {}
+
+    def run(
+        self,
+        shape: Shape,
+        values: Values,
+        clamped: Mapping[str, np.ndarray],
+        *,
+        entropy: Sequence[int],
+        position: int = 0,
+        constants: Mapping[str, np.ndarray | float] | None = None,
+        run_values: Callable[[int, int], Values] | None = None,
+        between: Callable[[Values], Values] = lambda values: values,
+        record: Recording | None = None,
+    ) -> tuple[np.ndarray, Values]:
+        """Present tokens.
+
+        Parameters
+        ----------
+        shape : Shape
+        values : dict
+            What the network changes, "object.variable": array; single numbers only go in.
+        clamped : mapping of str to int array [token]
+            Neuron of each clamped layer.
+        entropy : sequence of int
+            With the position of the token, seeds the spikes: a run resumed from its state draws
+            what it would have drawn uninterrupted.
+        position : int
+            Tokens that this network has seen before.
+        constants : mapping, optional
+            What the network only reads.
+        run_values : callable, optional
+            Further constants of the run that shows tokens start .. stop of the sequence.
+        between : callable, optional
+            Applied to the values after each run.
+        record : Recording, optional
+
+        Returns
+        -------
+        winners : int32 array [token]
+        values : dict
+        """
+        n_tokens = len(clamped["words"])
+        winners, values = [np.empty(0, np.int32)], dict(values)
+        for start, stop, layers in self._segments(shape, n_tokens, record):
+            seed = np.random.SeedSequence([*entropy, position + start]).generate_state(1)[0] >> 1
+            inputs = {**self.inhibition.values, **(constants or {}), **values}
+            inputs |= run_values(start, stop) if run_values else {}
+            part = {name: index[start:stop] for name, index in clamped.items()}
+            result = self._simulator(shape, layers, values).run(inputs, part, int(seed))
+            after = {path: result[path] for path in values if np.ndim(values[path])}
+            check_weights(after)
+            values |= between(after)
+            winners.append(result["winners.i"])
+            if layers:
+                self.spikes = read_recorders(result, layers)
+                self.spikes.first_token = start
+        return np.concatenate(winners), values
+
+    def prepare(self, shape: Shape, values: Values) -> None:
+        """Compile the network now, or find it in the cache; else the first run does."""
+        self._simulator(shape, (), values)
+
+    def _segments(self, shape: Shape, n_tokens: int, record: Recording | None):
+        """(start, stop, recorded layers) of the runs that make up a sequence."""
+        window = record.window(n_tokens) if record else (0, 0)
+        if window[1] - window[0] > shape.capacity:
+            raise ParameterError(
+                f"a recorded window holds at most {shape.capacity} tokens; found "
+                f"{window[1] - window[0]}. Give Recording a `start` and a `stop`."
+            )
+        parts = [(0, window[0], ()), (*window, record.layers if record else ())]
+        for first, last, layers in [*parts, (window[1], n_tokens, ())]:
+            for start in range(first, last, shape.capacity):
+                yield start, min(start + shape.capacity, last), layers
+
+    def _simulator(self, shape: Shape, layers: tuple[str, ...], values: Values) -> Simulator:
+        if (shape, layers) not in self._simulators:
+            inhibition = self.inhibition
+            key = {
+                **self._key,
+                "shape": asdict(shape),
+                "inhibition": [type(inhibition).__name__, inhibition.normalised],
+                "record": layers,
+            }
+            outputs = tuple(path for path, value in values.items() if np.ndim(value))
+            build = partial(self._build, shape=shape, inhibition=inhibition, record=layers)
+            self._simulators[shape, layers] = make_simulator(self._kind, build, key, outputs)
+        return self._simulators[shape, layers]
+
+
+def check_weights(values: Mapping[str, np.ndarray | float]) -> None:
+    """Refuse weights of which exp would not be a number."""
+    for path, value in values.items():
+        if np.ndim(value) == 0 or not path.startswith(("alpha.", "beta.")):
+            continue
+        limit = LARGEST_WEIGHT if "M__" in path or "m__" in path else np.inf
+        largest = np.abs(value).max()
+        if not largest < limit or not np.isfinite(largest):
+            raise WeightOverflowError(
+                f"{path.split('.')[1]} must be finite and below {limit:g} in size, so that exp(M) "
+                f"and exp(-M) are numbers; found {largest:g}. With integrator='euler' a step of "
+                "size eta adds eta*exp(-M): use integrator='flow', or a smaller step."
+            )
+
+
+def checked_tokens(index: np.ndarray, name: str, size: int) -> np.ndarray:
+    """Token indices as an int32 vector, all of them in [0, size)."""
+    index = np.ascontiguousarray(index, np.int32)
+    if index.ndim != 1 or (index.size and not 0 <= index.min() <= index.max() < size):
+        raise ParameterError(
+            f"{name} must be a vector of indices in [0, {size}); found shape {index.shape}"
+            + (f" with values {index.min()} to {index.max()}" if index.size else "")
+            + ". Is it a corpus with another vocabulary than the model's?"
+        )
+    return index
+
+
+def round_up(n: int) -> int:
+    """`n` with its five leading bits kept and the rest rounded up: at most 6 % more.
+
+    A few unused neurons let corpora of similar size share one compiled network.
+    """
+    step = 1 << max(n.bit_length() - 5, 0)
+    return -(-n // step) * step
+
+
+def pad(array: np.ndarray, n_rows: int, fill: float) -> np.ndarray:
+    """Rows for the unused neurons of a layer."""
+    padded = np.full((n_rows, *np.shape(array)[1:]), fill, np.float64)
+    padded[: len(array)] = array
+    return padded

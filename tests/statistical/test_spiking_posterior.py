@@ -1,0 +1,123 @@
+"""SpikeCGS and semi-CGS **in spikes** sample the exact posterior; not so without negative phase.
+
+One chain each, thinned so far that what the transition matrix remembers of the state before is
+below the resolution of the test.
+"""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from brian_lda.models import semi_spike_lda, spike_cgs
+from enumerated_posterior import (
+    CORPORA,
+    FAULT_P,
+    SEMI,
+    SMALLEST_P,
+    bias_left,
+    collapsed_posterior,
+    number,
+    p_value,
+    semi_posterior,
+)
+from scipy import sparse
+
+from brian_lda.parameters import BatchParameters
+from brian_lda.spiking.inhibition import Poisson, Race
+from brian_lda.spiking.mini_batch import SemiSpikeLDASpiking
+from brian_lda.spiking.runner import CircuitRunner
+from brian_lda.spiking.spike_cgs import SpikeCGSSpiking
+
+pytestmark = pytest.mark.statistical
+
+NOBODY_FIRES = "h_old = 0"  # the negative phase left out
+KEPT = 4000
+
+
+def network_without_negative_phase(model, *arguments, **shape_and_inhibition):
+    """The model's own `build`, with nobody firing in the slot "recall"."""
+    with pytest.MonkeyPatch.context() as patch:
+        if model == "spike_cgs":
+            patch.setattr(spike_cgs, "NEGATIVE_PHASE", f"{NOBODY_FIRES}\nu = -b")
+            return spike_cgs.build(*arguments, **shape_and_inhibition)
+        patch.setattr(semi_spike_lda, "RECALL", NOBODY_FIRES)
+        return semi_spike_lda.build(*arguments, **shape_and_inhibition)
+
+
+def spike_cgs_p_value(corpus, order, inhibition=None, *, faulty=False, kept=KEPT):
+    """p-value of the enumerated posterior for a thinned chain of assignments."""
+    words, docs, lamda, varphi = CORPORA[corpus]
+    K, n_tokens = len(lamda), len(words)
+    posterior = collapsed_posterior(words, docs, lamda, varphi)
+    thinning = 20 if order == "sequential" else 40
+    updates = thinning if order == "sequential" else thinning * n_tokens
+    assert bias_left(posterior, K, n_tokens, updates, order) < 0.01
+    chain = SpikeCGSSpiking(
+        np.array(words), np.array(docs), n_topics=K, n_words=len(varphi), n_docs=max(docs) + 1,
+        doc_topic_prior=lamda, topic_word_prior=varphi, seed=4, inhibition=inhibition,
+    )  # fmt: skip
+    if faulty:
+        build = partial(network_without_negative_phase, "spike_cgs")
+        chain._runner = CircuitRunner(build, {"model": "SpikeCGS without negative phase"})
+    if order == "sequential":
+        presented = np.tile(np.arange(n_tokens), thinning * kept)
+    else:
+        presented = np.random.default_rng(5).integers(0, n_tokens, thinning * n_tokens * kept)
+    winners = chain.sweep(presented)
+    state, found = np.zeros(n_tokens, int), []
+    for start in range(0, len(presented), thinning * n_tokens):
+        part = slice(start, start + thinning * n_tokens)
+        state[presented[part]] = winners[part]  # the last winner of a token is its assignment
+        found.append(state.copy())
+    np.testing.assert_array_equal(chain.z, state)  # what the synapses remember
+    return p_value(number(found[10:], K), posterior)
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_spike_cgs_samples_the_enumerated_posterior(corpus):
+    assert spike_cgs_p_value(corpus, "sequential") > SMALLEST_P
+
+
+def test_spike_cgs_in_random_order():
+    assert spike_cgs_p_value("2 docs, 5 tokens, K=3", "random", kept=2000) > SMALLEST_P
+
+
+def test_spike_cgs_in_clocked_time():
+    """Poisson neurons, several ticks a token: the negative phase still happens once."""
+    inhibition = Poisson(rate=700.0)
+    p = spike_cgs_p_value("2 docs, 6 tokens, K=2", "sequential", inhibition, kept=2000)
+    assert p > SMALLEST_P
+
+
+def test_spike_cgs_without_negative_phase_fails():
+    assert spike_cgs_p_value("2 docs, 6 tokens, K=2", "sequential", faulty=True) < FAULT_P
+
+
+def semi_p_value(document, *, faulty=False, n_docs=64, T=400, thinning=10):
+    """Copies of one document, side by side in a mini-batch: their chains are independent."""
+    words, lamda, phi = SEMI[document]
+    K, V = phi.shape
+    words = np.sort(words)  # the order in which the network presents them
+    posterior = semi_posterior(words, lamda, phi)
+    assert bias_left(posterior, K, len(words), thinning, "sequential") < 0.01
+    parameters = BatchParameters(
+        n_topics=K, doc_topic_prior=lamda, topic_word_prior=0.0, local_iterations=T
+    )
+    network = SemiSpikeLDASpiking(parameters, V, seed=6, n_training_tokens=1, inhibition=Race())
+    network.words.M__alpha = np.log(phi)
+    if faulty:
+        build = partial(network_without_negative_phase, "semi", parameters)
+        network._runner = CircuitRunner(build, {"model": "semi-CGS without negative phase"})
+    counts = np.tile(np.bincount(words, minlength=V).astype(np.int32), (n_docs, 1))
+    winners = network.update(sparse.csr_array(counts))
+    found = winners.reshape(-1, n_docs, len(words))[T::thinning]
+    return p_value(number(found.reshape(-1, len(words)), K), posterior)
+
+
+@pytest.mark.parametrize("document", SEMI)
+def test_semi_cgs_samples_the_enumerated_posterior(document):
+    assert semi_p_value(document) > SMALLEST_P
+
+
+def test_semi_cgs_without_negative_phase_fails():
+    assert semi_p_value("K=3", faulty=True, n_docs=16, T=100) < FAULT_P
