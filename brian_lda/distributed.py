@@ -180,7 +180,6 @@ def _read(directory: str, doc_ids: np.ndarray, n_before: int) -> tuple[int, Batc
     """Documents of a shard, in their places: `n_before` empty ones come first."""
     store = _store(directory)
     rows = store.rows(doc_ids)
-    store.release_pages()
     indptr = np.concatenate([np.zeros(n_before, rows.indptr.dtype), rows.indptr])
     shape = (n_before + len(doc_ids), store.n_words)
     return len(doc_ids), batch_tokens(sparse.csr_array((rows.data, rows.indices, indptr), shape))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import mmap
 import os
 import shutil
 import tempfile
@@ -93,24 +92,16 @@ class TokenStore:
         doc_ids = np.asarray(doc_ids)
         starts, ends = self._indptr[doc_ids], self._indptr[doc_ids + 1]
         indptr = np.concatenate(([0], np.cumsum(ends - starts)))
-        # Entry e of the batch, in row r, is entry starts[r] + (e - indptr[r]) of the store.
-        entries = np.repeat(starts - indptr[:-1], ends - starts) + np.arange(indptr[-1])
         rows = sparse.csr_array(
-            (self._counts[entries], self._indices[entries], indptr.astype(np.int32)),
+            (
+                _read_ranges(self._counts, starts, ends),
+                _read_ranges(self._indices, starts, ends),
+                indptr.astype(np.int32),
+            ),
             shape=(len(doc_ids), self.n_words),
         )
         rows.sum_duplicates()  # also sorts; nothing to do for a sorted docword file
         return rows
-
-    def release_pages(self) -> None:
-        """Give back the memory of what was read so far; it is still on disk.
-
-        The pages of a memory map count as the process's memory until the system wants them back,
-        which is too late for a worker that is stopped at its memory limit.
-        """
-        if hasattr(mmap, "MADV_DONTNEED"):
-            for array in (self._indptr, self._indices, self._counts):
-                array._mmap.madvise(mmap.MADV_DONTNEED)
 
     def batches(
         self, batch_size: int, *, seed: int | None = None, n_batches: int | None = None
@@ -138,6 +129,31 @@ class TokenStore:
             f"TokenStore({self.name!r}, {self.n_docs} documents, {self.n_words} words, "
             f"{self.n_tokens} tokens, {str(self.directory)!r})"
         )
+
+
+def _read_ranges(array: np.memmap, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """array[starts[0]:ends[0]], array[starts[1]:ends[1]], ... in one piece, read from its file.
+
+    Not by way of the memory map: the system maps the neighbours of every page that is touched, and
+    a mini-batch of scattered documents would soon have all of a large file counted as our memory.
+    """
+    out = np.empty(int((ends - starts).sum()), array.dtype)
+    target, size = memoryview(out).cast("B"), array.dtype.itemsize
+    is_first = np.ones(len(starts), bool)  # of a run of documents that lie one after the other
+    is_first[1:] = starts[1:] != ends[:-1]
+    first = np.flatnonzero(is_first)
+    last = np.append(first[1:], len(starts)) - 1
+    filled = 0
+    with open(array.filename, "rb", buffering=0) as file:
+        for start, end in zip(starts[first].tolist(), ends[last].tolist(), strict=True):
+            file.seek(array.offset + start * size)
+            stop = filled + (end - start) * size
+            while filled < stop:
+                n_read = file.readinto(target[filled:stop])
+                if not n_read:
+                    raise CorpusFormatError(f"{array.filename} ends early; build the store again.")
+                filled += n_read
+    return out
 
 
 def open_token_store(
