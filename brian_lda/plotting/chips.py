@@ -13,6 +13,8 @@ from brian_lda.plotting.palette import IMAGE, PALETTE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+DARK = {PALETTE[i] for i in (0, 1, 2, 6)}  # colours on which white numbers can be read
+
 
 def plot_chip_placement(
     chip_of_topic: np.ndarray, ax: Axes, *, mesh: tuple[int, int] | None = None
@@ -64,10 +66,11 @@ def plot_chip_placement(
         if text_size < 3:  # too many for numbers
             ax.scatter(x, y, color=colour, s=4)
             continue
+        ink = "white" if colour in DARK else "black"
         for z, at_x, at_y in zip(topics, x, y, strict=True):
             label = {"boxstyle": "circle,pad=0.18", "facecolor": colour, "edgecolor": "none"}
             ax.text(
-                at_x, at_y, f"{z:2d}", color="white", fontsize=text_size, ha="center", va="center",
+                at_x, at_y, f"{z:2d}", color=ink, fontsize=text_size, ha="center", va="center",
                 family="monospace", bbox=label,
             )  # fmt: skip
     ax.set_xlim(0, columns)

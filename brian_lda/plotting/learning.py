@@ -16,7 +16,12 @@ STYLES = ("o-", "s--", "^:", "v-.", "D-", "P--", "X:")
 
 
 def plot_curves(
-    curves: Mapping[str, Sequence[float]], ax: Axes, *, ylabel: str, reference: float | None = None
+    curves: Mapping[str, Sequence[float]],
+    ax: Axes,
+    *,
+    ylabel: str,
+    reference: float | None = None,
+    start: int = 1,
 ) -> Axes:
     """One line per name over the passes.
 
@@ -27,9 +32,12 @@ def plot_curves(
     ylabel : str
     reference : float, optional
         Where the theory says that the curves end.
+    start : int
+        Passes before the first value.
     """
     runs = {name: np.asarray(values)[np.newaxis] for name, values in curves.items()}
-    plot_learning_curves(runs, ax, xlabel="pass", ylabel=ylabel)
+    x = {name: start + np.arange(len(values)) for name, values in curves.items()}
+    plot_learning_curves(runs, ax, x=x, xlabel="pass", ylabel=ylabel)
     if reference is not None:
         ax.axhline(reference, color="0.6", linewidth=0.8)
     return ax

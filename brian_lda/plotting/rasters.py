@@ -120,7 +120,7 @@ def _draw_topics(spikes: Spikes, ax: Axes, top: int) -> tuple[np.ndarray, np.nda
             color=REJECTED,
             s=24,
             marker="|",
-            label="tie, rejected",
+            label="tie, rejected" if rejected.any() else None,
         )
     rows = top + np.searchsorted(topics, winners)
     times = 1e3 * spikes.time["topic"]
