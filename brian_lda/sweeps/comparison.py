@@ -122,7 +122,7 @@ def convergence_figure(study: Study, setting: Setting) -> None:
                 )  # fmt: skip
         plot_learning_curves(curves, ax, x=at, xlabel=setting.iteration, ylabel=PERPLEXITY)
         _label(ax, study, corpus, setting, f"λ = {setting.convergence_lamda:g}")
-        ax.set_xscale("log")
+        _log_axis(ax, "x")
     _legend(figure, panels)
     study.write(rows, asdict(setting), figure)
     _print(_rows(runs))
@@ -209,17 +209,26 @@ def _panels(corpora: Sequence[str]) -> tuple[Figure, list[Axes]]:
 
 
 def _label(ax: Axes, study: Study, corpus: str, setting: Setting, what: str) -> None:
-    from matplotlib.ticker import ScalarFormatter
-
     n = len(study.seeds)
     ax.set_title(f"{corpus.upper()}, K = {setting.n_topics}, {what}, {n} runs", fontsize=9)
-    ax.set_yscale("log")
-    for which in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
-        which(ScalarFormatter())
+    _log_axis(ax, "y")
     ax.tick_params(which="both", labelsize=7)
     ax.grid(True, which="major", color="0.92")
     if (legend := ax.get_legend()) is not None:
         legend.remove()
+
+
+def _log_axis(ax: Axes, which: str) -> None:
+    """Make the "x" or "y" axis logarithmic, with plain numbers beside its ticks."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+
+    getattr(ax, f"set_{which}scale")("log")
+    axis = getattr(ax, f"{which}axis")
+    low, high = axis.get_view_interval()
+    decades = high > 5 * low
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)) if decades else MaxNLocator(7))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
