@@ -94,7 +94,7 @@ class HtmlPage:
         Parameters
         ----------
         rows : sequence of mappings, or of sequences
-            A missing key and None are shown as an empty cell.
+            A missing key and None are shown as an empty cell, a list or tuple as lines.
         columns : sequence of str, optional
             Headings; of mappings, which keys and in which order (default: as they appear).
         caption : str
@@ -216,6 +216,8 @@ def _cell(value: Any) -> str:
         return "<td></td>"
     if isinstance(value, (Real, np.bool_)):
         return f'<td class="number">{escape(format_number(value))}</td>'
+    if isinstance(value, (list, tuple)):
+        return f"<td>{'<br>'.join(escape(str(line)) for line in value)}</td>"
     return f"<td>{escape(str(value))}</td>"
 
 

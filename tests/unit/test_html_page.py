@@ -65,6 +65,8 @@ def test_rows_of_a_table():
     html = HtmlPage("t").table(rows).html()
     assert "<th>a</th><th>b</th><th>c</th>" in html
     assert '<td class="number">2.5</td><td></td><td class="number">yes</td>' in html
+    html = HtmlPage("t").table([[("<", "b")]]).html()
+    assert "<td>&lt;<br>b</td>" in html
     html = HtmlPage("t").table([[1, "x"]], columns=["number", "name"]).html()
     assert "<th>number</th><th>name</th>" in html and "<td>x</td>" in html
 

@@ -1,0 +1,169 @@
+"""What a run folder and its corpus tell.
+
+The run may be finished, interrupted or still running: whatever is not there yet is None, and
+`notes` says so. Spikes are not kept by a run; the raster shows a replay
+(`brian_lda.spiking.replay`): the trained weights, held fixed, and some documents of the corpus.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brian_lda.corpus import Corpus, holdout_split, load_corpus
+from brian_lda.errors import BrianLDAError, RunFolderError
+from brian_lda.estimators import TopicModel
+from brian_lda.runs import CONFIG, METRICS, MODEL
+from brian_lda.spiking.recording import Spikes
+from brian_lda.spiking.replay import replay_tokens
+
+N_WORDS = 10  # of a topic
+N_EXAMPLES = 3  # documents of a topic
+N_FOLDED_IN = 2000  # documents among which the examples are sought
+RASTER_DOCUMENTS, RASTER_TOKENS = 8, 25  # documents, and tokens of each
+
+
+@dataclass
+class RunData:
+    """A run as plain data.
+
+    Attributes
+    ----------
+    folder : Path
+    config : dict
+    metrics : dict or None
+        None while the run has written none.
+    topics : list of dict
+        topic, share (mean theta), words, examples (list of str).
+    vocabulary : tuple of str
+    spikes : Spikes or None
+        The replay.
+    hardware : dict of str to dict
+        Numbers of hardware reports, by file name.
+    pages : list of str
+        Other pages in the folder, such as hardware-CHIP.html.
+    notes : list of str
+        What is missing, and why.
+    """
+
+    folder: Path
+    config: dict[str, Any]
+    metrics: dict[str, Any] | None = None
+    topics: list[dict[str, Any]] = field(default_factory=list)
+    vocabulary: tuple[str, ...] = ()
+    spikes: Spikes | None = None
+    hardware: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pages: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def collect_run(folder: str | Path, *, data_dir: str | Path | None = None) -> RunData:
+    """Read a run folder.
+
+    Parameters
+    ----------
+    folder : str or Path
+        As `sims/train.py` wrote it, or is writing it.
+    data_dir : str or Path, optional
+        Where the corpus is looked for; the default is what the run used.
+    """
+    folder = Path(folder)
+    if not (folder / CONFIG).is_file():
+        raise RunFolderError(
+            f"{folder} is not the folder of a run: it has no {CONFIG}. Name a folder that "
+            "sims/train.py printed as 'run folder'."
+        )
+    data = RunData(folder, _read_json(folder / CONFIG))
+    if (folder / METRICS).is_file():
+        data.metrics = _read_json(folder / METRICS)
+    else:
+        data.notes.append(f"No {METRICS} yet: the run is still going on, or was stopped hard.")
+    for path in sorted(folder.glob("hardware*.json")):
+        data.hardware[path.name] = _read_json(path)
+    data.pages = sorted(path.name for path in folder.glob("hardware*.html"))
+    if not (folder / MODEL).is_file():
+        data.notes.append(f"No {MODEL} yet: topics and raster come with it.")
+        return data
+    model = TopicModel.load(folder / MODEL)
+    data.vocabulary = model.vocabulary_ or tuple(map(str, range(model.n_features_in_)))
+    corpus = _corpus(data, data_dir)
+    data.topics = _topics(model, corpus, data.vocabulary)
+    if corpus is not None:
+        data.spikes = _replay(model, corpus, int(data.config.get("seed", 0)))
+    return data
+
+
+def _corpus(data: RunData, data_dir: str | Path | None) -> Corpus | None:
+    """The training documents; None, and a note, if the corpus cannot be found."""
+    name = data.config["corpus"]
+    try:
+        corpus = load_corpus(name, data_dir=data_dir or data.config.get("data_dir"))
+        train = holdout_split(corpus, seed=data.config.get("split_seed", 0)).train
+    except BrianLDAError as error:
+        data.notes.append(f"No example documents and no raster, for want of the corpus: {error}")
+        return None
+    if train.vocabulary != data.vocabulary:
+        data.notes.append(
+            f"No example documents and no raster: the corpus {name} has other words than the "
+            "model. Were its files changed since?"
+        )
+        return None
+    return train
+
+
+def _topics(
+    model: TopicModel, corpus: Corpus | None, vocabulary: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    words = model.top_words(N_WORDS, vocabulary)
+    topics = [{"topic": z, "words": " ".join(best)} for z, best in enumerate(words)]
+    if corpus is None:
+        return topics
+    some = np.arange(corpus.n_docs)[:N_FOLDED_IN]
+    theta = model.transform(corpus.rows(some))
+    for topic in topics:
+        theta_z = theta[:, topic["topic"]]
+        topic["share"] = float(theta_z.mean())
+        best = np.argsort(-theta_z, kind="stable")[:N_EXAMPLES]
+        topic["examples"] = [_describe(corpus, d, theta_z[d]) for d in best]
+    return sorted(topics, key=lambda topic: -topic["share"])
+
+
+def _describe(corpus: Corpus, d: int, theta_dz: float) -> str:
+    """A document in a line: share of the topic, label, its most frequent words."""
+    row = corpus.rows(np.array([d]))
+    often = row.indices[np.argsort(-row.data, kind="stable")[:6]]
+    label = ""
+    if corpus.labels is not None:
+        number = int(corpus.labels[d])
+        label = f", {corpus.label_names[number] if corpus.label_names else f'class {number}'}"
+    words = " ".join(corpus.vocabulary[w] for w in often)
+    return f"{theta_dz:.0%} of document {d}{label}: {words} …"
+
+
+def _replay(model: TopicModel, corpus: Corpus, seed: int) -> Spikes:
+    rng = np.random.default_rng(seed)
+    not_empty = np.flatnonzero(corpus.doc_lengths > 0)
+    chosen = rng.choice(not_empty, min(RASTER_DOCUMENTS, len(not_empty)), replace=False)
+    words, docs = [], []
+    for i, d in enumerate(chosen):
+        row = corpus.rows(np.array([d]))
+        tokens = rng.permutation(np.repeat(row.indices, row.data.astype(np.int64)))
+        words.append(tokens[:RASTER_TOKENS])
+        docs.append(np.full(len(words[-1]), i))
+    theta = model.transform(corpus.rows(chosen))
+    spikes = replay_tokens(
+        model.components_, theta, np.concatenate(words), np.concatenate(docs), seed=seed
+    )
+    spikes.index["document"] = chosen[spikes.index["document"]]
+    return spikes
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"cannot read {path}: {error}.") from error
