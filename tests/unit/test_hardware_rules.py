@@ -44,28 +44,28 @@ def test_silicon_truenorth_says_that_it_cannot_learn():
 
 
 def test_used_and_maximum_by_hand():
-    plan = NetworkPlan("ed-spike-lda", 10, 100, 30, n_private=20, docs_on_chip=5)
+    plan = NetworkPlan("ed-spike-lda", 12, 100, 30, n_private=20, docs_on_chip=5)
     toy = chip(
         fan_in=26, synapses=200, memory_bytes=1000, weight_bits=6, fan_out=9, routing_entries=70,
-        axons_per_core=50, neurons_per_core=3, synapse_bytes_per_core=300,
+        axons_per_core=65, neurons_per_core=3, synapse_bytes_per_core=500,
         external_memory_bytes=10_000,
     )  # fmt: skip
     report = check(plan, toy, 2)
     assert used(report) == {
         "fan-in": (26, 26),
-        "axons of a core": (26, 50),
-        "synaptic memory of a core": (104, 300),
-        # two topics by axons (2 * 21 + 5 <= 50) and memory; 5 topics + 1 inhibitory: 3 cores
-        "cores": (3, 2),
-        "synapses": (130, 200),
-        "memory": (5 * (104 + NEURON_STATE_BYTES), 1000),
+        "axons of a core": (26, 65),
+        "synaptic memory of a core": (104, 500),
+        # by axons two topics a core (3 * 21 + 5 > 65); 6 topics and 1 inhibitory neuron: 4 cores
+        "cores": (4, 2),
+        "synapses": (156, 200),
+        "memory": (6 * (104 + NEURON_STATE_BYTES), 1000),
         "weight precision": (8, 6),
         "learning on chip": (1, 1),
-        "fan-out": (10, 9),
-        "routing entries": (100 + 5 + 10, 70),
-        "external memory": (25 * 10 * 4, 10_000),
+        "fan-out": (12, 9),
+        "routing entries": (100 + 5 + 12, 70),
+        "external memory": (25 * 12 * 4, 10_000),
     }
-    assert report.binding.rule == "routing entries"
+    assert report.binding.rule == "cores"
 
 
 def test_a_limit_that_is_not_known_is_not_checked():
