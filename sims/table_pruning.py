@@ -60,7 +60,7 @@ class Scale:
 SCALES = {
     "tiny": Scale("reuters", (6,), 2, 6, (3, 4), 40, 10),
     "small": Scale("20ng", (50,), 1, 25, (15, 20), PAPER_PRIVATE_WORDS, 50),
-    "paper": Scale("20ng", (100, 200), 3, 50, (15, 20), PAPER_PRIVATE_WORDS, 200),
+    "paper": Scale("20ng", (100, 200), 3, 30, (15, 20), PAPER_PRIVATE_WORDS, 200),
 }
 
 
