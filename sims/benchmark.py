@@ -7,7 +7,8 @@
 - a sweep of our CGS over a tomotopy iteration (best of several, taken in turns);
 - microseconds a token of the rate-level algorithms;
 - microseconds a token of ed-SpikeLDA in spikes (C++ standalone, compilation left out) over its
-  rate-level twin, and how that grows with K, V and D (--corpora none for this part alone).
+  rate-level twin, and how that grows with K, V and D (--corpora none for this part alone);
+- the same for the four other networks, and their cost over ed-SpikeLDA's.
 
 tomotopy is an optional package: pip install "brian_lda[baselines]". Run it on an idle machine.
 """
@@ -17,20 +18,32 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
+from scipy import sparse
 
 from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA, SpikeCGS, SpikeLDA, SpikePLSI
 from brian_lda.corpus import Corpus, HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, MissingDependencyError
 from brian_lda.estimators import StopAt, TrackPerplexity
-from brian_lda.estimators.automatic_steps import event_doc_step, event_word_step
+from brian_lda.estimators.automatic_steps import (
+    batch_word_step,
+    delayed_doc_step,
+    event_doc_step,
+    event_word_step,
+)
 from brian_lda.evaluation import heldout_perplexity
-from brian_lda.parameters import EventDrivenParameters
+from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
+from brian_lda.reference.delayed import DelayedSpikeLDAReference
 from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
+from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.runs import versions, write_json
 
 LAMBDA, VARPHI = 0.1, 0.01
@@ -148,40 +161,109 @@ def microseconds_per_token(split: HoldoutSplit, n_topics: int) -> dict[str, floa
     return {name: 1e6 * cost for name, cost in costs.items()}
 
 
-def spiking_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
-    """ed-SpikeLDA in spikes and its twin on the same tokens, in turns; best of `repeats`.
+def best_of_both(calls: list[Callable[[], Any]], repeats: int) -> list[float]:
+    """Seconds of each call, best of `repeats`, taken in turns; the first turn compiles."""
+    for call in calls:
+        call()
+    best = [np.inf] * len(calls)
+    for _ in range(repeats):
+        for i, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
 
-    Flow and gauge form, generated tokens with a skewed word distribution; the time of a call of
-    `present` includes starting the compiled program and moving weights in and out.
+
+def generated_tokens(n_tokens: int, V: int, D: int) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens with a skewed word distribution."""
+    rng = np.random.default_rng(0)
+    words = (V * rng.random(n_tokens) ** 3).astype(np.int32)
+    return words, rng.integers(0, D, n_tokens).astype(np.int32)
+
+
+def spiking_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
+    """ed-SpikeLDA in spikes and its twin on the same tokens.
+
+    Flow and gauge form; the time of a call includes starting the compiled program and moving
+    weights in and out.
     """
     from brian_lda.spiking.event_driven import EventDrivenSpiking  # imports Brian2: seconds
 
     rows = []
     for K, V, D in SPIKING_SHAPES:
-        rng = np.random.default_rng(0)
-        words = (V * rng.random(n_tokens) ** 3).astype(np.int32)
-        docs = rng.integers(0, D, n_tokens).astype(np.int32)
-        lengths = np.bincount(docs, minlength=D)
+        words, docs = generated_tokens(n_tokens, V, D)
         parameters = EventDrivenParameters(
             K, 1.1, event_word_step(K, V, n_tokens), event_doc_step(n_tokens / D)
         )
+        lengths = np.bincount(docs, minlength=D)
         twins = [
             twin(parameters, V, lengths, seed=0)
             for twin in (EventDrivenSpiking, EventDrivenReference)
         ]
-        for twin in twins:
-            twin.present(words[:100], docs[:100])  # compile
-        best = [np.inf, np.inf]
-        for _ in range(repeats):
-            for i, twin in enumerate(twins):
-                start = time.perf_counter()
-                twin.present(words, docs)
-                best[i] = min(best[i], time.perf_counter() - start)
-        spiking, rate = (1e6 * seconds / n_tokens for seconds in best)
-        rows.append(
-            {"K": K, "V": V, "D": D, "us": spiking, "us_twin": rate, "ratio": spiking / rate}
-        )
+        best = best_of_both([partial(twin.present, words, docs) for twin in twins], repeats)
+        rows.append({"network": "ed-SpikeLDA", "K": K, "V": V, "D": D, **_per_race(best, n_tokens)})
     return rows
+
+
+def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
+    """SpikeCGS, ed-SpikePLSI, du- and semi-SpikeLDA and their twins: cost of one race.
+
+    The twins run on one thread. Mini-batches of 64 documents, T = 5: a token takes part in 10
+    (du) or 11 (semi) races.
+    """
+    from brian_lda.spiking.event_driven import EventDrivenSpiking
+    from brian_lda.spiking.mini_batch import DelayedSpikeLDASpiking, SemiSpikeLDASpiking
+    from brian_lda.spiking.spike_cgs import SpikeCGSSpiking
+
+    K, V, D = SPIKING_SHAPES[0]
+    words, docs = generated_tokens(n_tokens, V, D)
+    calls, races = {}, {}
+    sizes = {"n_topics": K, "n_words": V, "n_docs": D}
+    priors = {"doc_topic_prior": LAMBDA, "topic_word_prior": VARPHI}
+    pair = [
+        kind(words, docs, **sizes, **priors, seed=0)
+        for kind in (SpikeCGSSpiking, SpikeCGSReference)
+    ]
+    calls["SpikeCGS"], races["SpikeCGS"] = [sampler.sweep for sampler in pair], n_tokens
+    plsi = EventDrivenParameters(
+        K, None, event_word_step(K, V, n_tokens), event_doc_step(n_tokens / D)
+    )
+    lengths = np.bincount(docs, minlength=D)
+    pair = [twin(plsi, V, lengths, seed=0) for twin in (EventDrivenSpiking, EventDrivenReference)]
+    calls["ed-SpikePLSI"] = [partial(twin.present, words, docs) for twin in pair]
+    races["ed-SpikePLSI"] = n_tokens
+    in_batch = docs < 64
+    ones = np.ones(in_batch.sum(), np.int32)
+    counts = sparse.csr_array((ones, (docs[in_batch], words[in_batch])), shape=(64, V))
+    for name, lamda, sweeps, pair in (
+        ("du-SpikeLDA", 1.1, 10, (DelayedSpikeLDASpiking, DelayedSpikeLDAReference)),
+        ("semi-SpikeLDA", LAMBDA, 11, (SemiSpikeLDASpiking, SemiSpikeLDAReference)),
+    ):
+        parameters = BatchParameters(
+            n_topics=K,
+            doc_topic_prior=lamda,
+            topic_word_prior=0.05,
+            local_iterations=5,
+            word_step=batch_word_step(K, V, n_tokens),
+            doc_step=delayed_doc_step(),
+        )
+        twins = [kind(parameters, V, seed=0, n_training_tokens=n_tokens) for kind in pair]
+        calls[name] = [partial(twin.update, counts) for twin in twins]
+        races[name] = sweeps * int(counts.sum())
+    rows, threads = [], numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        for name in calls:
+            cost = _per_race(best_of_both(calls[name], repeats), races[name])
+            rows.append({"network": name, "K": K, "V": V, "D": D, **cost})
+    finally:
+        numba.set_num_threads(threads)
+    return rows
+
+
+def _per_race(best: list[float], n_races: int) -> dict[str, float]:
+    spiking, rate = (1e6 * seconds / n_races for seconds in best)
+    return {"us": spiking, "us_twin": rate, "ratio": spiking / rate}
 
 
 def table(results: dict[str, Any]) -> str:
@@ -206,8 +288,8 @@ def table(results: dict[str, Any]) -> str:
     for row in results["spiking"]:
         grown = row["us"] / results["spiking"][0]["us"]
         lines.append(
-            f"ed-SpikeLDA in spikes, K = {row['K']}, V = {row['V']}, D = {row['D']}: "
-            f"{row['us']:.2f} us/token, {row['ratio']:.1f} x its twin ({row['us_twin']:.2f} us), "
+            f"{row['network']} in spikes, K = {row['K']}, V = {row['V']}, D = {row['D']}: "
+            f"{row['us']:.2f} us/race, {row['ratio']:.1f} x its twin ({row['us_twin']:.3f} us), "
             f"{grown:.2f} x the first line"
         )
     return "\n".join(lines)
@@ -247,6 +329,7 @@ def main(arguments: list[str] | None = None) -> int:
             }
         if options.spiking_tokens:
             results["spiking"] = spiking_costs(options.spiking_tokens, repeats=3)
+            results["spiking"] += other_networks_costs(options.spiking_tokens, repeats=3)
         if options.json:
             write_json(options.json, results)
     except BrianLDAError as error:
