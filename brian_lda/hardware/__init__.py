@@ -1,1 +1,35 @@
-"""Does a topic model fit a neuromorphic chip, what must be pruned, what crosses between chips?"""
+"""Does a topic model fit a neuromorphic chip, what must be pruned, what crosses between chips?
+
+================  ===============================================================================
+profiles          chips as data (`chips/*.toml`), each number with source and evidence
+plan              a network as plain numbers, from sizes or from a run folder
+rules             small named checks: (used, maximum) of each resource
+feasibility       `check(plan, chip, n_chips)`: which rule binds, what nearby would fit
+pruning           private and shared word synapses; pre-train, prune, go on training
+external_memory   document synapses that are swapped in and out, and how to order tokens
+workload          rates and private words, measured in a run or synthetic
+partition         topics on chips: hypergraph partitioning, index order, random
+checker           limits and traffic recomputed from a placement, independently
+energy, memory    dynamic + static energy of a token; memory of every algorithm
+report            all of it for one network and one chip; `report_page` shows it
+================  ===============================================================================
+"""
+
+from brian_lda.hardware.feasibility import CheckReport, check
+from brian_lda.hardware.plan import NetworkPlan, plan_of_run
+from brian_lda.hardware.profiles import ChipProfile, available_chips, load_chip
+from brian_lda.hardware.pruning import prune_and_continue, prune_words
+from brian_lda.hardware.report import hardware_report
+
+__all__ = [
+    "CheckReport",
+    "ChipProfile",
+    "NetworkPlan",
+    "available_chips",
+    "check",
+    "hardware_report",
+    "load_chip",
+    "plan_of_run",
+    "prune_and_continue",
+    "prune_words",
+]

@@ -19,8 +19,8 @@ winner
     The spike of the winning topic enters all other chips: there it ends the race (inhibition) and
     tells the document synapses that the token is over. Its word synapse is local.
 
-Weights never cross: `parameter_bytes` is what this placement would have to send for a synapse whose
-neuron lives elsewhere, and it is 0 because synapses stand with their neuron.
+Weights never cross, because synapses stand with their neuron and each update reads only what is
+there; that is for the spiking network to prove, from its own objects.
 
 Chips lie on a square mesh, chip c in row c // width and column c % width; hops are counted along
 rows and columns from the source to each chip entered (an upper bound for a multicast tree).
@@ -52,8 +52,6 @@ class Traffic:
         Multicast packets per token; sums to `packets`.
     mean_hops, max_hops : float
         Over the packets that cross.
-    parameter_bytes : float
-        Always 0.
     """
 
     word: float
@@ -63,7 +61,6 @@ class Traffic:
     matrix: np.ndarray
     mean_hops: float
     max_hops: int
-    parameter_bytes: float = 0.0
 
     @property
     def packets(self) -> float:

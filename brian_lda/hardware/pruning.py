@@ -13,7 +13,7 @@ r"""Fan-in pruning (paper's appendix "Network pruning"), for any limit.
 The shared synapse is driven by every word that is not private, one of which comes with each token
 that is not. It may as well be a constant bias of the neuron, present for every token, if a private
 synapse carries the difference M^alpha_zw - shared_z. Then a word packet need only reach the chips
-with a topic for which it is private: what `brian_lda.hardware.traffic` counts.
+with a topic for which it is private: what `brian_lda.hardware.checker` counts.
 """
 
 from __future__ import annotations
@@ -45,24 +45,6 @@ def pretraining_word_step(corpus: Corpus, n_topics: int) -> RobbinsMonro:
     return windowed_step(
         PRETRAINING_FADING, PRETRAINING_WINDOW, n_topics, corpus.n_words, corpus.n_tokens
     )
-
-
-def private_words_within(fan_in: int, docs_on_chip: int) -> int:
-    """The largest n with n + 1 + m <= fan_in.
-
-    Raises
-    ------
-    ParameterError
-        If not even one private word fits.
-    """
-    n_private = fan_in - 1 - docs_on_chip
-    if docs_on_chip < 1 or n_private < 1:
-        raise ParameterError(
-            "a pruned topic neuron needs a private word, the shared synapse and a document synapse "
-            f"(n + 1 + m <= fan-in with n, m >= 1); found fan-in {fan_in} and m = {docs_on_chip} "
-            f"documents on chip. At most m = {max(fan_in - 2, 0)} fit."
-        )
-    return n_private
 
 
 def prune_words(phi: np.ndarray, n_private: int) -> PrunedWords:

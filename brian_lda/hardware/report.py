@@ -15,7 +15,7 @@ import numpy as np
 
 from brian_lda.errors import MissingDependencyError
 from brian_lda.hardware.checker import ChipLoad, Traffic, check_placement, count_traffic
-from brian_lda.hardware.energy import Energy, energy_per_token, token_events
+from brian_lda.hardware.energy import Energy, TokenEvents, energy_per_token, token_events
 from brian_lda.hardware.external_memory import SwapCount, block_order, count_swaps
 from brian_lda.hardware.feasibility import CheckReport, check
 from brian_lda.hardware.memory import Memory, memory_table
@@ -55,15 +55,13 @@ class HardwareReport:
     workload: Workload
     placements: list[PlacedNetwork]  # the one to use first
     swaps: dict[str, SwapCount]
+    events: TokenEvents
     energy: dict[str, Energy]
     memory: list[Memory]
     notes: list[str]
 
     def numbers(self) -> dict[str, Any]:
         """Every number of the report, ready for JSON ("no limit" where it is infinite)."""
-        events = token_events(
-            self.workload.private, self.workload.word_counts, self.placements[0].traffic.packets
-        )
         return _plain(
             {
                 "chip": {
@@ -80,7 +78,7 @@ class HardwareReport:
                     order: asdict(count) | {"bytes_per_token": count.bytes_per_token}
                     for order, count in self.swaps.items()
                 },
-                "events_per_token": asdict(events),
+                "events_per_token": asdict(self.events),
                 "energy": {
                     form: asdict(energy)
                     | {"dynamic_total": energy.dynamic_total, "evidence": energy.evidence}
@@ -144,7 +142,7 @@ def hardware_report(
         notes.append(f"The network {after.advice()}")
     return HardwareReport(
         chip, n_chips, before, after, workload, placements,
-        _swaps(workload, plan, np.random.default_rng(seed)), energy, memory, notes,
+        _swaps(workload, plan, np.random.default_rng(seed)), events, energy, memory, notes,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,12 @@ def sections(report: HardwareReport) -> list[Section]:
             f"Placement: {report.placements[0].method}."
             + (f" The first {SHOWN_CHIPS} chips." if report.n_chips > SHOWN_CHIPS else ""),
             _loads(report),
+        ),
+        Section(
+            "Events of a token",
+            "Over all chips. The gauge form writes one word synapse and one offset, the literal "
+            "form all word synapses of the winner.",
+            [{"event": event, "per token": n} for event, n in asdict(report.events).items()],
         ),
         Section("Energy", _energy_text(report), _energy(report)),
         Section(
@@ -146,7 +152,6 @@ def _traffic(report: HardwareReport) -> list[dict[str, Any]]:
             "packets/document": placed.traffic.packets * tokens_per_doc,
             "point to point": placed.traffic.point_to_point,
             "mean hops": placed.traffic.mean_hops, "max hops": placed.traffic.max_hops,
-            "parameter bytes": placed.traffic.parameter_bytes,
             "limits broken": len(placed.violations),
         }
         for placed in report.placements
@@ -191,7 +196,13 @@ def _energy_text(report: HardwareReport) -> str:
         )
     if energy.missing:
         text += f"Not known, so not in the sum: {', '.join(energy.missing)}. "
-    return text + "The literal form writes all word synapses of the winner."
+    average = report.chip.get("average_event_joules")
+    if average is not None:
+        text += (
+            f"The quoted {average:.3g} J an event, static power included at one firing rate, would "
+            f"give {average * report.events.synaptic:.3g} J a token. "
+        )
+    return text.rstrip()
 
 
 def _of(pair: tuple[float, float | None]) -> str:

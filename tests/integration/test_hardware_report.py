@@ -54,7 +54,7 @@ def test_a_run_is_reported_in_terminal_page_and_json(report, run_folder, tmp_pat
     assert [best["method"], index["method"], random["method"]] == [
         "mtkahypar", "index order", "random"]  # fmt: skip
     assert best["traffic"]["word"] <= min(index["traffic"]["word"], random["traffic"]["word"])
-    assert best["violations"] == [] and best["traffic"]["parameter_bytes"] == 0
+    assert best["violations"] == []
     # the JSON is what the checker says of that placement
     planned = plan_of_run(run_folder)
     workload = workload_of_run(planned, planned.plan.with_(n_private=200, docs_on_chip=50))
@@ -74,6 +74,20 @@ def test_planning_without_a_run(report, capsys):
     assert "synthetic (no run given)" in shown and "1 x spinnaker1" in shown
     assert report(["--sizes", "5000", "20", "300", "--chip", "truenorth_silicon"]) == 0
     assert "cannot run this network" in capsys.readouterr().out
+
+
+def test_without_mtkahypar_the_other_placements_are_reported(report, monkeypatch, capsys):
+    from brian_lda.errors import MissingDependencyError
+    from brian_lda.hardware import report as module
+
+    def missing(*arguments, **options):
+        raise MissingDependencyError("placing topics needs mtkahypar: pip install")
+
+    monkeypatch.setattr(module, "hypergraph_placement", missing)
+    arguments = ["--sizes", "2000", "20", "300", "--chip", "truenorth_paper", "--chips", "4"]
+    assert report(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "Note: placing topics needs mtkahypar" in shown and "Placement: index order" in shown
 
 
 def test_mistakes_get_one_line(report, run_folder, tmp_path, capsys):

@@ -58,7 +58,6 @@ def test_traffic_is_what_is_sent_token_by_token(n_chips):
     assert traffic.packets == pytest.approx(len(sent) / 300, rel=1e-12)
     assert traffic.point_to_point == pytest.approx(single / 300, rel=1e-12)
     assert traffic.document == pytest.approx(n_chips - 1) == traffic.winner
-    assert traffic.parameter_bytes == 0
 
 
 def test_an_unpruned_network_sends_every_word_everywhere():

@@ -8,7 +8,7 @@ from brian_lda.errors import ParameterError
 from brian_lda.estimators.trainers import softmax_rows
 from brian_lda.hardware.checker import check_placement
 from brian_lda.hardware.profiles import load_chip
-from brian_lda.hardware.pruning import private_words_within, prune_and_continue, prune_words
+from brian_lda.hardware.pruning import prune_and_continue, prune_words
 from brian_lda.parameters import RobbinsMonro, VarianceTracking
 
 
@@ -41,14 +41,6 @@ def test_no_mass_left_is_an_error_that_says_what_to_do():
         prune_words(np.array([[0.5, 0.3, 0.2], [0.5, 0.5, 0.0]]), 2)
     with pytest.raises(ParameterError, match="n_private must be at least 1"):
         prune_words(np.full((2, 5), 0.2), 0)
-
-
-def test_private_words_within_a_limit():
-    assert private_words_within(256, 50) == 205 and private_words_within(3, 1) == 1
-    with pytest.raises(ParameterError, match="At most m = 8 fit"):
-        private_words_within(10, 9)
-    with pytest.raises(ParameterError, match="n, m >= 1"):
-        private_words_within(10, 0)
 
 
 @pytest.mark.parametrize("corpus", ["20ng", "nips"])
