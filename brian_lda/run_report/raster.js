@@ -10,11 +10,9 @@ const told = root.querySelector(".told");
 const pen = canvas.getContext("2d");
 const LEFT = 120, RIGHT = 12, TOP = 8, BOTTOM = 34;
 const whole = [data.tokens[0].from - data.tick, data.tokens[data.tokens.length - 1].to + data.tick];
-const colour = {}, words = {}, topicRow = {};
-data.topics.forEach((t, i) => {
-  colour[t.topic] = t.colour; words[t.topic] = t.words; topicRow[t.topic] = i;
-});
-const opening = data.tokens[Math.min(39, data.tokens.length - 1)].to + data.tick;
+const colour = {}, words = {};
+data.topics.forEach(t => { colour[t.topic] = t.colour; words[t.topic] = t.words; });
+const opening = data.tokens[Math.min(29, data.tokens.length - 1)].to + data.tick;
 let view = [whole[0], opening], hovered = null, pinned = null, layout = null, drag = null;
 
 function rowsOf(tokens, key) {            // in the order of the first spike
@@ -27,19 +25,22 @@ function measure() {                      // which token and which row is where,
   const box = canvas.getBoundingClientRect();
   const width = box.width - LEFT - RIGHT, height = box.height - TOP - BOTTOM;
   const shown = data.tokens.filter(t => t.to >= view[0] && t.from <= view[1]);
-  const word = rowsOf(shown, "word"), doc = rowsOf(shown, "doc");
+  const ties = data.ties.filter(t => t.at >= view[0] && t.at <= view[1]);
+  const active = new Set(shown.concat(ties).map(t => t.topic));
+  const topics = data.topics.filter(t => active.has(t.topic));
+  const word = rowsOf(shown, "word"), doc = rowsOf(shown, "doc"), topic = rowsOf(topics, "topic");
   // Documents and topics always legible; the words, of which there are most, share the rest.
-  const step = Math.min(16, 0.6 * height / (doc.size + data.topics.length + 1));
-  const docTop = TOP + height - step * (doc.size + data.topics.length + 0.5);
+  const step = Math.min(16, 0.6 * height / (doc.size + topic.size + 1));
+  const docTop = TOP + height - step * (doc.size + topic.size + 0.5);
   const topicTop = docTop + step * (doc.size + 0.5);
   const wordStep = Math.min(16, (docTop - TOP - 0.5 * step) / word.size);
   const x = ms => LEFT + width * (ms - view[0]) / (view[1] - view[0]);
   const wordTop = docTop - 0.5 * step - wordStep * word.size;
   return {
-    box, width, shown, word, doc, step, wordStep, wordTop, x, docTop, topicTop,
+    box, width, shown, ties, topics, word, doc, step, wordStep, wordTop, x, docTop, topicTop,
     yWord: t => wordTop + wordStep * (word.get(t.word) + 0.5),
     yDoc: t => docTop + step * (doc.get(t.doc) + 0.5),
-    yTopic: z => topicTop + step * (topicRow[z] + 0.5),
+    yTopic: z => topicTop + step * (topic.get(z) + 0.5),
     time: px => view[0] + (px - LEFT) / width * (view[1] - view[0]),
   };
 }
@@ -47,7 +48,7 @@ function measure() {                      // which token and which row is where,
 function label(text, y, step, strong) {
   if (step < 7 && !strong) return;        // too dense: zoom in
   pen.fillStyle = strong ? "#000" : "#555";
-  pen.font = (strong ? "bold " : "") + Math.min(12, Math.max(9, step)) + "px system-ui, sans-serif";
+  pen.font = (strong ? "bold " : "") + Math.min(12, Math.max(8, step)) + "px system-ui, sans-serif";
   pen.textAlign = "right"; pen.textBaseline = "middle";
   pen.fillText(text, LEFT - 8, y, LEFT - 10);
 }
@@ -65,7 +66,7 @@ function draw() {
     hovered !== null && name === hovered.word));
   doc.forEach((row, d) => label("document " + d, docTop + step * (row + 0.5), step,
     hovered !== null && d === hovered.doc));
-  data.topics.forEach(t => label("topic " + t.topic, layout.yTopic(t.topic), step,
+  layout.topics.forEach(t => label("topic " + t.topic, layout.yTopic(t.topic), step,
     (hovered !== null && t.topic === hovered.topic) || t.topic === pinned));
   pen.strokeStyle = "#bbb"; pen.lineWidth = 1;
   [docTop - step * 0.25, topicTop - step * 0.25].forEach(y => {
@@ -92,7 +93,7 @@ function draw() {
     pen.arc(x(t.to), layout.yTopic(t.topic), Math.max(2.5, thick / 2), 0, 7); pen.fill();
   });
   pen.globalAlpha = 1; pen.fillStyle = "#bbb";
-  data.ties.forEach(t => pen.fillRect(x(t.at) - 1, layout.yTopic(t.topic) - thick / 2, 2, thick));
+  layout.ties.forEach(t => pen.fillRect(x(t.at) - 1, layout.yTopic(t.topic) - thick / 2, 2, thick));
   pen.restore();
   axis(box);
   root.dataset.first = view[0]; root.dataset.last = view[1];
