@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import logging
 import sys
 from pathlib import Path
 
@@ -88,8 +89,9 @@ def independent_sampler(options: argparse.Namespace, split: HoldoutSplit, model,
     )
     counts = split.train.counts[docs][:, words]
     peer.fit(np.asarray(counts.todense(), np.int64))
-    phi = np.zeros((options.topics, split.train.n_words))
-    phi[:, words] = peer.components_
+    phi = np.full((options.topics, split.train.n_words), float(model.topic_word_prior))
+    phi[:, words] += peer.nzw_
+    phi /= phi.sum(axis=1, keepdims=True)
     return heldout_perplexity(
         phi, split.observed.counts, split.heldout.counts, pseudo_count=model.doc_topic_prior
     ).perplexity
@@ -159,6 +161,7 @@ def compare(options: argparse.Namespace) -> list[str]:
 
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
+    logging.getLogger("lda").setLevel(logging.WARNING)  # it reports every tenth sweep
     try:
         lines = compare(options)
     except BrianLDAError as error:

@@ -1,5 +1,8 @@
 """What each algorithm must store while it trains, per corpus: the reason for going online.
 
+Beside it, what one race costs in spikes: spikes, synaptic events and plastic writes
+(`brian_lda.spiking.account`), and how many races a token takes part in.
+
     python sims/table_memory.py --data-dir DATA --out results
 
 Bytes on a chip with weights of 32 bits (`brian_lda.hardware.memory`), from K, V, D and N alone:
@@ -11,6 +14,7 @@ corpora, K and mini-batch: paper K = 200 for KOS, 20NG, Enron and K = 50 for NIP
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -18,6 +22,7 @@ import numpy as np
 from brian_lda.corpus import load_corpus
 from brian_lda.hardware.memory import Memory, memory_table
 from brian_lda.plotting import PALETTE
+from brian_lda.spiking.account import race_account
 from brian_lda.sweeps.study import Study, is_at_hand, run_study
 
 # Appendix, Tab. "Statistics of the datasets", with the vocabulary of KOS corrected: (V, D, N).
@@ -64,12 +69,24 @@ def make(study: Study) -> None:
         arguments = {"n_topics": n_topics, "n_words": n_words, "n_docs": n_docs}
         table = memory_table(**arguments, n_tokens=n_tokens, batch_size=batch_size)
         row = {"corpus": name, "K": n_topics, "V": n_words, "D": n_docs, "N": n_tokens}
-        rows += [{**row, "sizes": origin, **_bytes(memory)} for memory in table]
+        for memory in table:
+            account = race_account(
+                memory.algorithm,
+                n_topics=n_topics,
+                n_words=n_words,
+                doc_length=n_tokens / n_docs,
+                batch_size=batch_size,
+            )
+            rows.append({**row, "sizes": origin, **_bytes(memory), **asdict(account)})
     if rows:
         study.write(rows, {"scale": scale, "weight_bytes": 4}, draw(rows))
     for row in rows:
         megabytes = row["total_bytes"] / 1e6
-        print(f"{row['corpus']:8} K = {row['K']:<4} {row['algorithm']:15} {megabytes:10.1f} MB")
+        print(
+            f"{row['corpus']:8} K = {row['K']:<4} {row['algorithm']:15} {megabytes:10.1f} MB, "
+            f"{row['races_per_token']:2} race(s) a token, each {row['spikes']:.2f} spikes, "
+            f"{row['synaptic_events']:.0f} synaptic events, {row['plastic_writes']:.1f} writes"
+        )
 
 
 def _bytes(memory: Memory) -> dict[str, Any]:

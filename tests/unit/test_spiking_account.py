@@ -1,0 +1,86 @@
+"""The account of a race against what the networks really do, token by token."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from test_spiking_counting import K, T, V, batch_network, cgs_pair, tokens_of
+
+from brian_lda.errors import ParameterError
+from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.spiking.account import race_account
+from brian_lda.spiking.event_driven import EventDrivenSpiking
+from brian_lda.spiking.recording import Recording
+
+SIZES = {"n_topics": K, "n_words": V}
+
+
+def changed(before, after):
+    return sum(np.count_nonzero(before[path] != after[path]) for path in before)
+
+
+def test_spike_cgs_writes_and_spikes():
+    spiking, _, _, _ = cgs_pair()
+    account = race_account("spike-cgs", **SIZES, doc_length=6)
+    moves = 0
+    for token in range(10):
+        before, old = dict(spiking._values), spiking.z[token]
+        (new,) = spiking.sweep([token], record=Recording(("word", "document", "token", "recalled")))
+        n_spikes = sum(len(index) for index in spiking.spikes.index.values())
+        assert n_spikes == account.spikes
+        if new != old:  # else each weight is written twice and is what it was
+            moves += 1
+            assert changed(before, spiking._values) == account.plastic_writes
+    assert moves > 2
+
+
+@pytest.mark.parametrize(("algorithm", "prior"), [("ed-spike-lda", 1.3), ("ed-spike-plsi", None)])
+@pytest.mark.parametrize("gauge", [True, False])
+def test_event_driven_writes(algorithm, prior, gauge):
+    step = RobbinsMonro(0.1)
+    spiking = EventDrivenSpiking(
+        EventDrivenParameters(K, prior, step, step, "flow", gauge), V, [3], seed=1,
+        simulator="numpy",
+    )  # fmt: skip
+    account = race_account(algorithm, **SIZES, doc_length=3, gauge=gauge)
+    before = spiking.state()
+    spiking.present([2], [0], record=Recording(("word", "document")))
+    after = spiking.state()
+    synapses = changed(
+        {name: before[name] for name in ("M__alpha", "M__beta")},
+        {name: after[name] for name in ("M__alpha", "M__beta")},
+    )
+    # In the gauge form the V weights of the winner change by two writes, m and a.
+    assert synapses - (V - 2 if gauge else 0) == account.plastic_writes
+    assert sum(len(index) for index in spiking.spikes.index.values()) == account.spikes
+
+
+@pytest.mark.parametrize("network", ["semi", "du"])
+def test_mini_batch_writes_add_up(network):
+    """Over a mini-batch of equal documents: every count is known from the winners."""
+    spiking = batch_network(network)
+    counts = sparse.csr_array(np.array([[1, 1, 1, 0, 0, 1, 1]] * 3, np.int32))
+    n_docs, doc_length = 3, 5
+    layers = (
+        ("word", "document", "token", "recalled") if network == "semi" else ("word", "document")
+    )
+    winners = spiking.update(counts, record=Recording(layers))
+    account = race_account(
+        f"{network}-spike-lda", **SIZES, doc_length=doc_length, batch_size=n_docs,
+        local_iterations=T,
+    )  # fmt: skip
+    races = winners.size
+    assert account.races_per_token == len(winners)
+    n_spikes = sum(len(index) for index in spiking.spikes.index.values())
+    assert n_spikes == pytest.approx(account.spikes * races, rel=1e-12)
+    words, _ = tokens_of(counts)
+    kept = T * len(words)
+    if network == "semi":
+        writes = K * V + kept + races + (races + races - len(words))  # update, N_zw, z, M^beta
+    else:
+        writes = K * V + kept + races + K * n_docs * 2 * T  # update, N_zw, C_zd, M^beta
+    assert writes == pytest.approx(account.plastic_writes * races, rel=1e-12)
+
+
+def test_unknown_networks_are_named():
+    with pytest.raises(ParameterError, match="found 'cgs'"):
+        race_account("cgs", **SIZES, doc_length=5)
