@@ -79,9 +79,13 @@ def make_simulator(
     if kind not in SIMULATORS:
         raise ParameterError(f"simulator must be one of {SIMULATORS}; found {kind!r}.")
     if kind == "standalone":
-        from brian_lda.spiking.standalone import StandaloneSimulator, compiler_found
+        from brian_lda.spiking.standalone import (
+            StandaloneSimulator,
+            compiler_found,
+            shipped_folder,
+        )
 
-        if compiler_found():
+        if compiler_found() or shipped_folder().is_dir():
             return StandaloneSimulator(build, key, outputs)
         kind = "numpy"
         warnings.warn(

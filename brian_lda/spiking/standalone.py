@@ -5,6 +5,10 @@ by the hash of everything that it depends on: our network code, the choice of eq
 the versions of Brian and of the compiler. A folder appears by an atomic rename when it is complete,
 so that processes which start together cannot harm each other: both compile, one wins.
 
+A program compiled elsewhere may be put into the folder "shipped" of the cache, under its portable
+key, which leaves machine and compiler out: then no compiler is needed here
+(`brian_lda.sweeps.programs` does that for the workers of a sweep).
+
 Each run works in a temporary folder of its own. Arrays go in and out as raw binary files; a run
 that dies or fills the disk leaves everything that was there before untouched.
 """
@@ -23,7 +27,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import brian2
@@ -56,6 +61,7 @@ from brian_lda.spiking.simulator import (
 logger = logging.getLogger(__name__)
 
 STALLED_EXIT = 3
+_RECORDS: list[dict[str, Path]] = []  # of `programs_used`
 # Synapses are read at random places of arrays of many megabytes: glibc's large pages spare the
 # address look-ups (8 % at V = 69 060). Other C libraries ignore the variable.
 HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
@@ -85,7 +91,25 @@ def _compiler() -> str:
     return os.environ.get("CXX", "g++")
 
 
-def program_key(build: Callable[[], Circuit], key: Mapping[str, object]) -> str:
+def shipped_folder() -> Path:
+    """Where programs are kept that were compiled on another machine."""
+    return cache_folder() / "shipped"
+
+
+@contextmanager
+def programs_used() -> Iterator[dict[str, Path]]:
+    """The programs of all simulators made inside: portable key to folder."""
+    used: dict[str, Path] = {}
+    _RECORDS.append(used)
+    try:
+        yield used
+    finally:
+        _RECORDS.remove(used)
+
+
+def program_key(
+    build: Callable[[], Circuit], key: Mapping[str, object], *, portable: bool = False
+) -> str:
     """Hash that names a compiled network.
 
     Parameters
@@ -94,6 +118,8 @@ def program_key(build: Callable[[], Circuit], key: Mapping[str, object]) -> str:
         Builds the circuit; its module, our models and the circuit's parts count as its equations.
     key : mapping
         What the choice of equations and sizes depends on, as plain data.
+    portable : bool
+        The same on every machine.
     """
     modules = [assignments, circuit, clamp, counting, inhibition, plasticity, recording]
     modules.append(brian_lda.models)
@@ -103,11 +129,12 @@ def program_key(build: Callable[[], Circuit], key: Mapping[str, object]) -> str:
     digest = hashlib.sha256()
     for file in sorted(files, key=lambda path: path.name):
         digest.update(ast.dump(ast.parse(file.read_text())).encode())  # comments do not count
-    compiler = subprocess.run(
-        [_compiler(), "--version"], capture_output=True, text=True, check=False
-    ).stdout
-    # -march=native: a program belongs to the machine that compiled it.
-    versions = (brian2.__version__, compiler, platform.node(), platform.machine())
+    versions: tuple[str, ...] = (brian2.__version__, platform.machine())
+    if not portable:  # -march=native: a program belongs to the machine that compiled it
+        compiler = subprocess.run(
+            [_compiler(), "--version"], capture_output=True, text=True, check=False
+        ).stdout
+        versions += (compiler, platform.node())
     digest.update(json.dumps([key, versions], sort_keys=True, default=repr).encode())
     return digest.hexdigest()[:24]
 
@@ -133,8 +160,17 @@ class StandaloneSimulator:
     def __init__(
         self, build: Callable[[], Circuit], key: Mapping[str, object], outputs: tuple[str, ...]
     ) -> None:
-        self._folder = cache_folder() / program_key(build, {**key, "outputs": outputs})
+        identity = {**key, "outputs": outputs}
+        portable = program_key(build, identity, portable=True)
+        self._folder = shipped_folder() / portable
+        if not (self._folder / "manifest.json").exists():
+            self._folder = cache_folder() / program_key(build, identity)
         self.built = not (self._folder / "manifest.json").exists()
+        if self.built and not compiler_found():
+            raise BuildError(
+                "this network is neither compiled nor shipped, and no C++ compiler and make were "
+                "found here; install g++ and make, or set CXX."
+            )
         if self.built:
             try:
                 _compile_into(self._folder, build, outputs)
@@ -144,6 +180,8 @@ class StandaloneSimulator:
                     "free some space, or set BRIAN_LDA_CACHE to another folder."
                 ) from error
         self._manifest = json.loads((self._folder / "manifest.json").read_text())
+        for used in _RECORDS:
+            used[portable] = self._folder
 
     def run(
         self,

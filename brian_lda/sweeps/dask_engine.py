@@ -2,16 +2,20 @@
 
 Results come back through the scheduler as plain data, so that workers need no common disk; corpora
 are looked up on the worker (`--data-dir`, BRIAN_LDA_DATA there, the worker's cache). A worker that
-dies in mid-run costs that run's time only: Dask gives it to another worker.
+dies in mid-run costs that run's time only: Dask gives it to another worker. Spiking networks are
+compiled on the submitting side and travel along (`brian_lda.sweeps.programs`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import traceback
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from brian_lda.errors import MissingDependencyError, SchedulerError
+from brian_lda.sweeps.programs import build_programs, install_programs, pack_programs
 from brian_lda.sweeps.task import Outcome, Task, execute
 
 if TYPE_CHECKING:
@@ -65,12 +69,42 @@ class DaskWorkers:
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
         from distributed import as_completed
 
+        built = build_programs(tasks)
+        if built:
+            _import_brian_on_workers(self._client)
+        packed = pack_programs(built)
+        programs = self._client.scatter(packed, broadcast=True, hash=False)
         # The key is new in each call: a scheduler must not hand out the failure it remembers.
+        call = uuid.uuid4().hex
         futures = {
-            self._client.submit(execute, task, pure=False, key=f"{task.key}-{id(self)}-{i}"): task
-            for i, task in enumerate(tasks)
+            self._client.submit(
+                _execute, task, programs, pure=False, key=f"{task.key}-{call}"
+            ): task
+            for task in tasks
         }
         for future in as_completed(list(futures)):
             error = future.exception()  # not the run's own: `execute` catches those
             outcome = Outcome(traceback=f"{error!r}\n") if error else future.result()
             yield futures.pop(future), outcome
+
+
+def _import_brian_on_workers(client: Client) -> None:
+    """Brian 2 sets a signal handler when it is imported, which a worker's task threads may not."""
+    from distributed import WorkerPlugin
+
+    class ImportBrian(WorkerPlugin):
+        name = "brian_lda-import-brian2"
+
+        def setup(self, worker: Any) -> None:  # in the main thread, of later workers too
+            import brian2  # noqa: F401
+
+    client.register_plugin(ImportBrian())
+
+
+def _execute(task: Task, programs: Mapping[str, Any]) -> Outcome:
+    """On the worker."""
+    try:
+        install_programs(programs)
+    except Exception:  # noqa: BLE001 - reported by the sweep, which goes on
+        return Outcome(traceback=traceback.format_exc())
+    return execute(task)

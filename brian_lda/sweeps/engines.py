@@ -16,6 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Protocol
 
 from brian_lda.errors import ParameterError
+from brian_lda.sweeps.programs import build_programs
 from brian_lda.sweeps.task import Outcome, Task, execute
 
 MAX_DEATHS = 3  # of the worker processes that had a run in hand, before the run is given up
@@ -58,6 +59,7 @@ class LocalProcesses:
             raise ParameterError(f"n_workers must be at least 1; found {n_workers}.")
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
+        build_programs(tasks)  # once, not in every worker at the same time
         waiting, deaths = deque(tasks), Counter()
         while waiting:
             running: dict[Future[Outcome], Task] = {}
