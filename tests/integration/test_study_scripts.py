@@ -159,3 +159,21 @@ def test_help_explains_itself(name, capsys):
     text = capsys.readouterr().out
     assert f"python sims/{name}.py" in text
     assert "--engine" in text and "--scheduler" in text and "--out" in text
+
+
+def test_the_results_page_is_filled_with_the_numbers(out, tmp_path):
+    page = tmp_path / "results.md"
+    blocks = [f"<!-- {name}.csv -->\nold\n<!-- end -->" for name in (*SCRIPTS, "table_absent")]
+    page.write_text("By hand.\n\n" + "\n\n".join(blocks) + "\n")
+    for _ in range(2):  # filling a filled page changes nothing
+        assert script("update_results").main(["--out", str(out), "--page", str(page)]) == 0
+        text = page.read_text()
+        assert text.startswith("By hand.") and text.count("<!-- end -->") == len(blocks)
+        assert text.count("old") == 1  # the one whose script was not run
+        row = read_csv(out / "figure_prior.csv")[0]
+        cell = f"{float(row['perplexity']):.0f} ± {float(row['perplexity_spread']):.0f}"
+        assert cell in text and f"λ = {float(row['lamda']):g}" in text
+        accuracy = read_csv(out / "table_classification.csv")[0]["accuracy"]
+        assert f"{float(accuracy):.1f} ±" in text
+    figures = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert figures == {f"{name}.png" for name in SCRIPTS if name != "table_classification"}

@@ -1,0 +1,148 @@
+"""Fill the tables of docs/results.md with the numbers that the study's scripts wrote.
+
+The page is written by hand but for what stands between
+
+    <!-- NAME.csv -->
+    <!-- end -->
+
+There the table of NAME is put, from OUT/NAME.csv: nobody copies a number. The figures are copied
+beside the page. A table whose script has not been run yet is left as it is.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from brian_lda.errors import RunFolderError
+
+Row = Mapping[str, str]
+_BLOCK = re.compile(r"(<!-- (\w+)\.csv -->\n).*?(<!-- end -->)", re.S)
+
+
+def fill_page(page: Path, out: Path) -> list[str]:
+    """Put the newest numbers into a page; returns the names of the tables that were filled.
+
+    Parameters
+    ----------
+    page : Path
+    out : Path
+        `--out` of the scripts.
+    """
+    try:
+        text = page.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RunFolderError(f"cannot read {page}: {error}.") from error
+    filled = []
+
+    def fill(match: re.Match[str]) -> str:
+        begin, name, end = match.groups()
+        if not (out / f"{name}.csv").is_file():
+            return match.group()
+        filled.append(name)
+        return f"{begin}\n{_table(out, name)}\n\n{end}"
+
+    text = _BLOCK.sub(fill, text)
+    for name in filled:
+        if (out / f"{name}.png").is_file():
+            (page.parent / "figures").mkdir(exist_ok=True)
+            shutil.copyfile(out / f"{name}.png", page.parent / "figures" / f"{name}.png")
+    page.write_text(text, encoding="utf-8")
+    return filled
+
+
+def _table(out: Path, name: str) -> str:
+    with open(out / f"{name}.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    metadata = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
+    minutes = metadata["wall_seconds_of_all_runs"] / 60
+    made = (
+        f"{metadata['runs']} runs, {minutes:.0f} minutes of wall time in all, peak memory "
+        f"{metadata['peak_memory_mib']:.0f} MiB, commit {metadata['commit']}."
+    )
+    table = _TABLES.get(name, _plain)(rows)
+    return f"{table}\n\n{made}" if metadata["runs"] else table
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _pm(row: Row, name: str, digits: int) -> str:
+    return f"{float(row[name]):.{digits}f} ± {float(row[f'{name}_spread']):.{digits}f}"
+
+
+def _plain(rows: Sequence[Row]) -> str:
+    return markdown(list(rows[0]), [list(row.values()) for row in rows])
+
+
+def _priors(rows: Sequence[Row]) -> str:
+    """One line per corpus and variant, one column per lambda."""
+    lamdas = sorted({float(row["lamda"]) for row in rows if row["lamda"]})
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        floor = f" ({row['floor_tokens']} at the floor)" if row["floor_tokens"] != "0" else ""
+        cells = lines.setdefault((row["corpus"].upper(), row["variant"]), {})
+        cells[row["lamda"]] = _pm(row, "perplexity", 0) + floor
+        cells["seconds"] = f"{float(row['seconds']):.0f}"
+    body = []
+    for (corpus, variant), cells in lines.items():
+        values = {float(key): cell for key, cell in cells.items() if key not in ("", "seconds")}
+        first = cells.get("", "")
+        columns = [values.get(lamda, first) for lamda in lamdas]
+        body.append([corpus, variant, *columns, cells["seconds"]])
+    return markdown(["corpus", "", *(f"λ = {lamda:g}" for lamda in lamdas), "s a run"], body)
+
+
+def _convergence(rows: Sequence[Row]) -> str:
+    """Perplexity at the first, some and the last iteration of each line."""
+    lines: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        lines.setdefault((row["corpus"].upper(), row["variant"]), []).append(row)
+    body = []
+    for (corpus, variant), points in lines.items():
+        chosen = [points[i * (len(points) - 1) // 4] for i in range(5)]
+        cells = [f"{point['iteration']}: {float(point['perplexity']):.0f}" for point in chosen]
+        body.append([corpus, variant, *cells])
+    return markdown(["corpus", "", "first", *["iteration: perplexity"] * 3, "last"], body)
+
+
+def _classification(rows: Sequence[Row]) -> str:
+    body = []
+    for row in rows:
+        paper = [
+            f"{row[name]} ± {row[f'{name}_spread']}" if row[name] else ""
+            for name in ("paper_binary_accuracy", "paper_accuracy")
+        ]
+        numbers = [_pm(row, name, 1) for name in ("binary_accuracy", "accuracy")]
+        cells = [row["algorithm"], row["n_topics"], row["lamda"], *numbers, *paper]
+        body.append([*cells, f"{float(row['seconds']):.0f}"])
+    header = ["", "K", "λ", "binary", "20 classes", "paper, binary", "paper, 20 classes", "s a run"]
+    return markdown(header, body)
+
+
+def _memory(rows: Sequence[Row]) -> str:
+    names = ("weights", "local_weights", "assignments", "corpus", "total")
+    body = [
+        [row["corpus"].upper(), row["K"], row["algorithm"]]
+        + [f"{float(row[f'{name}_bytes']) / 1e6:.2f}" for name in names]
+        for row in rows
+    ]
+    header = ["corpus", "K", "", "M^α", "M^β", "assignments", "tokens", "total (MB)"]
+    return markdown(header, body)
+
+
+_TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
+    "figure_prior": _priors,
+    "figure_prior_large": _priors,
+    "figure_convergence": _convergence,
+    "figure_convergence_large": _convergence,
+    "table_classification": _classification,
+    "table_memory": _memory,
+}
