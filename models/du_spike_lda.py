@@ -24,9 +24,11 @@ from __future__ import annotations
 
 from brian_lda.models.semi_spike_lda import build_batch_circuit, connect_delayed_words
 
+from brian_lda.constraints import Constraints
 from brian_lda.parameters import BatchParameters
 from brian_lda.spiking.circuit import Circuit, Shape
-from brian_lda.spiking.inhibition import Inhibition
+from brian_lda.spiking.constrained import NO_CONSTRAINTS
+from brian_lda.spiking.inhibition import Inhibition, accepted_signal
 from brian_lda.spiking.plasticity import (
     WeightRule,
     count_statements,
@@ -53,19 +55,21 @@ def build(
     shape: Shape,
     inhibition: Inhibition,
     record: tuple[str, ...] = (),
+    constraints: Constraints = NO_CONSTRAINTS,
 ) -> Circuit:
     """The network as Brian objects, without values; see `semi_spike_lda.build`."""
     step = parameters.doc_step
     own, shared = counter_variables(DOCUMENT_RULE, step)
+    accepted = accepted_signal(inhibition, constraints.gates)
     after_token = (
-        f"ends = {inhibition.accepted}*int(n_seen + 1 == N_d)\n"
-        f"n_seen = (n_seen + {inhibition.accepted})*(1 - ends)\n"
+        f"ends = {accepted}*int(n_seen + 1 == N_d)\nn_seen = (n_seen + {accepted})*(1 - ends)\n"
     )
     circuit = build_batch_circuit(
         parameters,
         shape,
         inhibition,
         record,
+        constraints,
         topic_model="lamda : 1\n",
         document_state=("N_d", "n_seen", *own),
         document_shared=("kappa", *shared),
@@ -83,6 +87,8 @@ def build(
             f"M__beta = clip(M__beta, -{LARGEST}, {LARGEST})\nC_zd *= 1 - ends",
         },
         when={"excite": "excite", "learn": "learn"},
+        weight="M__beta",
+        written_by=("learn",),
     )
     circuit.first_values += [
         (circuit.documents, *item) for item in step_of_counter(DOCUMENT_RULE, step).items()

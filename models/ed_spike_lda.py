@@ -32,13 +32,18 @@ Deviations from the paper
 - N_d of an empty document is taken as 1; it is never presented.
 - Step sizes: the paper's are `VarianceTracking` for M^alpha and `AdaGrad` for M^beta; the default
   is `RobbinsMonro`, which the gauge needs (`brian_lda.parameters`).
+
+Options: fan-in pruning [appendix "Network pruning"; `PRUNED` below] and the limits of chips
+(`brian_lda.constraints`).
 """
 
 from __future__ import annotations
 
+from brian_lda.constraints import Constraints
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.spiking.circuit import Circuit, Shape, build_circuit
-from brian_lda.spiking.inhibition import Inhibition
+from brian_lda.spiking.constrained import NO_CONSTRAINTS
+from brian_lda.spiking.inhibition import Inhibition, accepted_signal
 from brian_lda.spiking.plasticity import (
     WeightRule,
     count_statements,
@@ -75,6 +80,9 @@ GAUGED = """
 m__alpha : 1
 M__alpha = m__alpha - a__alpha_post : 1
 """
+PRUNED = """
+private : integer                        # 0: this word shares the one fixed synapse of the topic
+"""
 GAUGE_LEARN = {  # (3a) on the active synapse; "-1" is a__alpha += eta in the neuron
     "euler": "m__alpha += h_post*eta__alpha*exp(-M__alpha)",
     "flow": "m__alpha += potentiation(h_post, gain__alpha, M__alpha)",  # log1p(h gain exp(-M))
@@ -86,6 +94,8 @@ def build(
     shape: Shape,
     inhibition: Inhibition,
     record: tuple[str, ...] = (),
+    constraints: Constraints = NO_CONSTRAINTS,
+    pruned: bool = False,
 ) -> Circuit:
     """The network as Brian objects, without values.
 
@@ -97,21 +107,29 @@ def build(
     inhibition : Race or Poisson
     record : tuple of str
         Layers to record besides the winners.
+    constraints : Constraints
+    pruned : bool
+        Whether some words share one fixed synapse onto each topic neuron (gauge form only).
     """
     return build_event_driven(
-        parameters, shape, inhibition, DOCUMENT_RULE, "lamda : 1", ("N_d",), ("kappa",), record
-    )
+        parameters, shape, inhibition, record, constraints, pruned,
+        document_rule=DOCUMENT_RULE, topic_constants="lamda : 1",
+        document_constants=("N_d",), document_shared=("kappa",),
+    )  # fmt: skip
 
 
 def build_event_driven(
     parameters: EventDrivenParameters,
     shape: Shape,
     inhibition: Inhibition,
-    document_rule: WeightRule,
-    topic_constants: str,
-    document_constants: tuple[str, ...],
-    document_shared: tuple[str, ...],
     record: tuple[str, ...],
+    constraints: Constraints,
+    pruned: bool,
+    *,
+    document_rule: WeightRule,
+    topic_constants: str = "",
+    document_constants: tuple[str, ...] = (),
+    document_shared: tuple[str, ...] = (),
 ) -> Circuit:
     """The circuit of ed-SpikeLDA and ed-SpikePLSI, which differ in the rule of M^beta."""
     step__alpha, step__beta = parameters.word_step, parameters.doc_step
@@ -123,6 +141,9 @@ def build_event_driven(
     if parameters.gauge:
         topic_model.append("a__alpha : 1")
         after_spike = "a__alpha += eta_n__alpha\n" + after_spike  # the "-eta" of (3a)
+    if pruned:
+        topic_model.append("shared : 1")  # log(p/(V - n)), fixed
+    accepted = accepted_signal(inhibition, constraints.gates)
     circuit = build_circuit(
         shape,
         inhibition,
@@ -130,19 +151,24 @@ def build_event_driven(
         after_spike=after_spike,
         document_state=(*document_constants, *own__beta),
         document_shared=(*document_shared, *shared__beta),
-        after_token=count_statements(document_rule, step__beta, event=inhibition.accepted),
+        after_token=count_statements(document_rule, step__beta, event=accepted),
+        constraints=constraints,
         record=record,
     )
-    _connect_words(circuit, parameters)
+    _connect_words(circuit, parameters, pruned)
     circuit.connect(
         circuit.documents,
         name="beta",
         model="M__beta : 1\n" + synapse_memory("beta", step__beta),
         on_pre={
             "excite": "u_post += M__beta",  # Alg. 1 line 5
-            "learn": learn_statements(document_rule, step__beta, parameters.integrator),
+            "learn": learn_statements(
+                document_rule, step__beta, parameters.integrator, switch="learns_post"
+            ),
         },
         when={"excite": "excite", "learn": "learn"},
+        weight="M__beta",
+        written_by=("learn",),
     )
     circuit.first_values += [
         (circuit.topics, *item) for item in step_of_counter(WORD_RULE, step__alpha).items()
@@ -150,20 +176,24 @@ def build_event_driven(
     return circuit
 
 
-def _connect_words(circuit: Circuit, parameters: EventDrivenParameters) -> None:
+def _connect_words(circuit: Circuit, parameters: EventDrivenParameters, pruned: bool) -> None:
     """Word synapses: gauge form (plastic when the word fires) or (3a) literally (on the spike)."""
     step, integrator = parameters.word_step, parameters.integrator
     if parameters.gauge:
+        excite, learn = "u_post += M__alpha", GAUGE_LEARN[integrator]  # Alg. 1 line 5
+        if pruned:
+            excite = "u_post += private*M__alpha + (1 - private)*shared_post"
+            learn = learn.replace("h_post", "private*h_post")
         circuit.connect(
             circuit.words,
             name="alpha",
-            model=GAUGED,
-            on_pre={
-                "excite": "u_post += M__alpha",  # Alg. 1 line 5
-                "learn": step_statements(WORD_RULE, step) + GAUGE_LEARN[integrator],
-            },
+            model=GAUGED + (PRUNED if pruned else ""),
+            on_pre={"excite": excite, "learn": step_statements(WORD_RULE, step) + learn},
             namespace={"potentiation": potentiation},
             when={"excite": "excite", "learn": "learn"},
+            weight="m__alpha",
+            written_by=("learn",),
+            offset="a__alpha_post",
         )
     else:
         synapses = circuit.connect(
@@ -173,5 +203,7 @@ def _connect_words(circuit: Circuit, parameters: EventDrivenParameters) -> None:
             on_pre={"excite": "u_post += M__alpha\nt_clamped = t"},
             on_post={"learn": learn_statements(WORD_RULE, step, integrator)},
             when={"excite": "excite", "learn": "learn"},
+            weight="M__alpha",
+            written_by=("learn",),
         )
         circuit.first_values.append((synapses, "t_clamped", "-1*second"))  # no word seen yet

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from brian_lda.models.ed_spike_lda import build_event_driven
 
+from brian_lda.constraints import Constraints
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.spiking.circuit import Circuit, Shape
+from brian_lda.spiking.constrained import NO_CONSTRAINTS
 from brian_lda.spiking.inhibition import Inhibition
 from brian_lda.spiking.plasticity import WeightRule
 
@@ -34,6 +36,10 @@ def build(
     shape: Shape,
     inhibition: Inhibition,
     record: tuple[str, ...] = (),
+    constraints: Constraints = NO_CONSTRAINTS,
+    pruned: bool = False,
 ) -> Circuit:
     """The network as Brian objects, without values; see `ed_spike_lda.build`."""
-    return build_event_driven(parameters, shape, inhibition, DOCUMENT_RULE, "", (), (), record)
+    return build_event_driven(
+        parameters, shape, inhibition, record, constraints, pruned, document_rule=DOCUMENT_RULE
+    )

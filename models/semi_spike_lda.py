@@ -38,6 +38,7 @@ from __future__ import annotations
 from brian2 import linked_var
 from brian_lda.models.spike_cgs import connect_counting
 
+from brian_lda.constraints import Constraints
 from brian_lda.parameters import BatchParameters, RobbinsMonro
 from brian_lda.spiking.assignments import (
     RECALL,
@@ -46,6 +47,7 @@ from brian_lda.spiking.assignments import (
     add_assignment_memory,
 )
 from brian_lda.spiking.circuit import Circuit, Shape, build_circuit
+from brian_lda.spiking.constrained import NO_CONSTRAINTS
 from brian_lda.spiking.inhibition import Inhibition
 from brian_lda.spiking.plasticity import synapse_memory
 
@@ -110,6 +112,7 @@ def build(
     shape: Shape,
     inhibition: Inhibition,
     record: tuple[str, ...] = (),
+    constraints: Constraints = NO_CONSTRAINTS,
 ) -> Circuit:
     """The network as Brian objects, without values.
 
@@ -122,12 +125,15 @@ def build(
     inhibition : Race or Poisson
     record : tuple of str
         Layers to record besides the winners.
+    constraints : Constraints
+        No packet may be lost: a missed negative phase would leave a count behind.
     """
     circuit = build_batch_circuit(
         parameters,
         shape,
         inhibition,
         record,
+        constraints,
         topic_model=RECALLED_TOPIC,
         topic_events=RECALL_EVENT,
         remembers_tokens=True,
@@ -143,6 +149,7 @@ def build_batch_circuit(
     shape: Shape,
     inhibition: Inhibition,
     record: tuple[str, ...],
+    constraints: Constraints,
     *,
     topic_model: str = "",
     topic_events: dict[str, str] | None = None,
@@ -161,6 +168,7 @@ def build_batch_circuit(
         pacer_model=BATCH_PACER,
         pace=BATCH_PACE,
         word_state=("epsilon",),
+        constraints=constraints,
         record=record,
         **arguments,
     )
@@ -188,6 +196,8 @@ def connect_delayed_words(circuit: Circuit, parameters: BatchParameters) -> None
         on_post={"update": update},
         on_event={"excite": "spike", "count": "spike", "update": "end_of_batch"},
         when={"excite": "excite", "count": "learn", "update": "end"},
+        weight="M__alpha",
+        written_by=("update",),
     )
     topics = circuit.topics
     topics.set_event_schedule("end_of_batch", when="end", order=-2)

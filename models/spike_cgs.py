@@ -25,6 +25,7 @@ Deviation: line 1 of Alg. 2 prints lambda and varphi in each other's place; Tab.
 
 from __future__ import annotations
 
+from brian_lda.constraints import Constraints
 from brian_lda.spiking.assignments import (
     RECALL,
     RECALL_EVENT,
@@ -32,6 +33,7 @@ from brian_lda.spiking.assignments import (
     add_assignment_memory,
 )
 from brian_lda.spiking.circuit import Circuit, Shape, build_circuit
+from brian_lda.spiking.constrained import NO_CONSTRAINTS
 from brian_lda.spiking.counting import COUNTING
 from brian_lda.spiking.inhibition import Inhibition
 
@@ -47,7 +49,12 @@ NEGATIVE_PHASE = "\n".join(
 )
 
 
-def build(shape: Shape, inhibition: Inhibition, record: tuple[str, ...] = ()) -> Circuit:
+def build(
+    shape: Shape,
+    inhibition: Inhibition,
+    record: tuple[str, ...] = (),
+    constraints: Constraints = NO_CONSTRAINTS,
+) -> Circuit:
     """The network as Brian objects, without values.
 
     Parameters
@@ -57,6 +64,8 @@ def build(shape: Shape, inhibition: Inhibition, record: tuple[str, ...] = ()) ->
     inhibition : Race or Poisson
     record : tuple of str
         Layers to record besides the winners.
+    constraints : Constraints
+        No packet may be lost: a missed negative phase would leave a count behind.
     """
     circuit = build_circuit(
         shape,
@@ -65,6 +74,7 @@ def build(shape: Shape, inhibition: Inhibition, record: tuple[str, ...] = ()) ->
         topic_events=RECALL_EVENT,
         after_spike="b = tau_2(1, b)",  # line 6
         remembers_tokens=True,
+        constraints=constraints,
         record=record,
     )
     add_assignment_memory(circuit, NEGATIVE_PHASE)
@@ -85,5 +95,7 @@ def connect_counting(circuit: Circuit, layer, name: str) -> None:
             "learn": f"{M} = tau_2(h_post, {M})",  # line 6
         },
         when={"excite": "excite", "learn": "learn"},
+        weight=M,
+        written_by=("excite", "learn"),
         namespace=COUNTING,
     )

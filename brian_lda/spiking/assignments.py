@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from brian2 import NeuronGroup, Synapses, linked_var, ms
 
+from brian_lda.errors import ParameterError
 from brian_lda.spiking.circuit import Circuit
 
 NEVER_ASSIGNED = -1
@@ -46,6 +47,11 @@ def add_assignment_memory(circuit: Circuit, recall: str) -> None:
     recall : str
         What topic neurons do in the slot "recall"; begins with `RECALL`.
     """
+    if circuit.constraints.packet_loss > 0:
+        raise ParameterError(
+            "packet_loss must be 0 in a network with a negative phase: a phase that is missed "
+            "leaves a count behind for ever. Use SpikeLDA(update='event') or SpikePLSI."
+        )
     clock = circuit.clock
     controller = NeuronGroup(1, CONTROLLER_MODEL, clock=clock, name="controller")
     memory = Synapses(

@@ -23,8 +23,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from brian2 import Clock, Network, NeuronGroup, SpikeMonitor, Synapses, linked_var, ms
 
+from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.spiking.clamp import ClampedLayer
+from brian_lda.spiking.constrained import (
+    NO_CONSTRAINTS,
+    add_chips,
+    heard,
+    rounding,
+    synapse_equations,
+    topic_equations,
+)
 from brian_lda.spiking.inhibition import Inhibition, add_topic_layer
 from brian_lda.spiking.recording import add_recorders
 
@@ -100,6 +109,7 @@ class Circuit:
     topics: NeuronGroup
     pacer: NeuronGroup
     winners: SpikeMonitor
+    constraints: Constraints = NO_CONSTRAINTS
     outputs: list[str] = field(default_factory=list)
     first_values: list[tuple[object, str, str | int]] = field(default_factory=list)
 
@@ -113,6 +123,9 @@ class Circuit:
         on_post: dict[str, str] | None = None,
         on_event: dict[str, str] | None = None,
         when: dict[str, str],
+        weight: str,
+        written_by: tuple[str, ...],
+        offset: str = "0",
         namespace: dict[str, object] | None = None,
     ) -> Synapses:
         """All-to-all synapses from a clamped layer to the topic neurons.
@@ -129,14 +142,24 @@ class Circuit:
             Event that triggers a pathway, where it is not the spike.
         when : dict of str
             Slot of the schedule for each pathway.
+        weight : str
+            The plastic weight, which a chip keeps with its own precision.
+        written_by : tuple of str
+            Pathways that change it.
+        offset : str
+            a if the weight is M + a.
         namespace : dict, optional
             Functions that the code calls.
         """
-        on_post = on_post or {}
+        on_pre, on_post = dict(on_pre), dict(on_post or {})
+        on_pre["excite"] += heard(self.constraints, name)
+        for code in (on_pre, on_post):
+            for pathway in set(written_by) & set(code):
+                code[pathway] += rounding(self.constraints, weight, offset)
         synapses = Synapses(
             layer,
             self.topics,
-            model,
+            model + synapse_equations(self.constraints),
             on_pre=on_pre,
             on_post=on_post,
             on_event=on_event or "spike",
@@ -179,6 +202,7 @@ def build_circuit(
     document_shared: tuple[str, ...] = (),
     after_token: str = "",
     remembers_tokens: bool = False,
+    constraints: Constraints = NO_CONSTRAINTS,
     record: tuple[str, ...] = (),
 ) -> Circuit:
     """Layers, inhibition and pacing; the models add the synapses.
@@ -199,6 +223,8 @@ def build_circuit(
         What the clamped document neuron does after learning (in every tick of the token).
     remembers_tokens : bool
         Whether every token has a neuron of its own (`brian_lda.spiking.assignments`).
+    constraints : Constraints
+        Limits of the chips (`brian_lda.constraints`).
     record : tuple of str
         Layers to record besides the winners (`brian_lda.spiking.recording`).
     """
@@ -210,10 +236,12 @@ def build_circuit(
         inhibition,
         shape.n_topics,
         clock,
-        model=topic_model,
+        model=topic_equations(constraints) + topic_model,
+        gated=constraints.gates,
         events=topic_events,
         after_spike=after_spike,
     )
+    add_chips(network, topics, constraints, clock)
     winners = SpikeMonitor(topics, name="winners")
     cursors = [f"cursor__{name}" for name in LAYERS]
     pacer_model = PACER_MODEL + pacer_model + "\n".join(f"{c} : integer (shared)" for c in cursors)
@@ -236,7 +264,7 @@ def build_circuit(
     if remembers_tokens:
         layers["tokens"] = ClampedLayer(shape.n_tokens, shape.capacity, pacer, name="tokens")
     network.add(winners, pacer, *layers.values())
-    circuit = Circuit(network, clock, shape, layers, topics, pacer, winners)
+    circuit = Circuit(network, clock, shape, layers, topics, pacer, winners, constraints)
     circuit.first_values.append((pacer, "token", -1))  # before the first token
     circuit.outputs += add_recorders(circuit, record)
     return circuit

@@ -11,9 +11,10 @@ from functools import partial
 
 import numpy as np
 
+from brian_lda.constraints import Constraints, require_living_paths
 from brian_lda.errors import ParameterError
 from brian_lda.models import ed_spike_lda, ed_spike_plsi
-from brian_lda.parameters import AdaGrad, EventDrivenParameters
+from brian_lda.parameters import AdaGrad, EventDrivenParameters, PrunedWords
 from brian_lda.reference.event_driven import initial_state
 from brian_lda.spiking.circuit import Shape
 from brian_lda.spiking.inhibition import Inhibition
@@ -41,6 +42,10 @@ class EventDrivenSpiking:
         The default is `Race()`.
     simulator : {"standalone", "cython", "numpy"}
         C++ program, compiled once and cached; or inside Python.
+    constraints : Constraints, optional
+        Limits of the chips: weight precision, lost packets, dead synapses and neurons.
+    pruned : PrunedWords, optional
+        The words with a synapse of their own (gauge form only); the default is all.
     """
 
     def __init__(
@@ -53,8 +58,17 @@ class EventDrivenSpiking:
         initial: dict[str, np.ndarray] | None = None,
         inhibition: Inhibition | None = None,
         simulator: str = "standalone",
+        constraints: Constraints | None = None,
+        pruned: PrunedWords | None = None,
     ) -> None:
-        self.parameters = parameters
+        self.parameters, self.pruned = parameters, pruned
+        if pruned is not None:
+            pruned.require_shape(parameters.n_topics, n_words)
+            if not parameters.gauge:
+                raise ParameterError(
+                    "a pruned spiking network takes the gauge form: use RobbinsMonro for word_step "
+                    "and gauge=True; found gauge=False."
+                )
         self._seed = int(seed)
         self._doc_lengths = np.asarray(doc_lengths)
         self._n_words, self._n_docs = n_words, len(self._doc_lengths)
@@ -65,8 +79,10 @@ class EventDrivenSpiking:
             "steps": [type(rule).__name__ for _, rule in self._step_rules()],
             "integrator": parameters.integrator,
             "gauge": parameters.gauge,
+            "pruned": pruned is not None,
         }
-        self._runner = CircuitRunner(partial(model.build, parameters), key, inhibition, simulator)
+        build = partial(model.build, parameters, pruned=pruned is not None)
+        self._runner = CircuitRunner(build, key, inhibition, simulator, constraints)
         self._constants = self._constant_values()
         self.set_state(initial or initial_state(parameters, n_words, self._doc_lengths, seed))
 
@@ -96,6 +112,7 @@ class EventDrivenSpiking:
             raise ParameterError(
                 f"words and docs must pair up; found {len(words)} and {len(docs)}."
             )
+        self._require_living_paths(words, docs)
         winners, self._values = self._runner.run(
             self._shape,
             self._values,
@@ -120,13 +137,16 @@ class EventDrivenSpiking:
 
     @property
     def M__alpha(self) -> np.ndarray:
-        """Weights of the word synapses, [topic, word]."""
+        """Weights of the word synapses, [topic, word]; where pruned, the shared synapse's."""
         K, values = self.parameters.n_topics, self._values
         if self.parameters.gauge:
             M__alpha = values["alpha.m__alpha"].reshape(-1, K) - values["topics.a__alpha"]
         else:
             M__alpha = values["alpha.M__alpha"].reshape(-1, K)
-        return M__alpha.T.copy(order="C")
+        M__alpha = M__alpha.T.copy(order="C")
+        if self.pruned is None:
+            return M__alpha
+        return np.where(self.pruned.private, M__alpha, self.pruned.shared[:, None])
 
     @property
     def M__beta(self) -> np.ndarray:
@@ -173,16 +193,32 @@ class EventDrivenSpiking:
                 values[f"{layer}.{name}"] = read(state, name)
             if isinstance(rule, AdaGrad):
                 values[f"{layer}.eta_0__{layer}"] = float(np.ravel(state[f"eta_0__{layer}"])[0])
+        rng = np.random.default_rng([self._seed, 4])
+        for path in (f"alpha.{weight}", "beta.M__beta"):
+            values[path] = self._runner.constraints.rounded(values[path], rng)
         check_weights(values)
         self._values = values
 
     def _fold_offsets(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """M = m - a: fold the offset back, it grows without bound."""
         if self.parameters.gauge:
+            a__alpha = values["topics.a__alpha"]
+            folded = a__alpha.copy()
+            if self._runner.constraints.weight_bits is not None:  # by whole levels
+                folded -= a__alpha % self._runner.constraints.quantum
             m = values["alpha.m__alpha"].reshape(-1, self.parameters.n_topics)
-            m -= values["topics.a__alpha"]
-            values["topics.a__alpha"] = np.zeros(self.parameters.n_topics)
+            m -= folded
+            values["topics.a__alpha"] = a__alpha - folded
         return values
+
+    def _require_living_paths(self, words: np.ndarray, docs: np.ndarray) -> None:
+        limits, sizes = self._runner.constraints, (self._n_words, self._shape.n_docs)
+        if limits.gates:
+            alive = [
+                limits.living(layer, size, self.parameters.n_topics)
+                for layer, size in zip(("alpha", "beta"), sizes, strict=True)
+            ]
+            require_living_paths(*alive, words, docs)
 
     def _constant_values(self) -> dict[str, np.ndarray | float]:
         """Numbers that the network reads and never writes."""
@@ -193,6 +229,11 @@ class EventDrivenSpiking:
             values["topics.lamda"] = parameters.doc_topic_prior
             values["documents.kappa"] = parameters.kappa
             values["documents.N_d"] = pad(np.maximum(self._doc_lengths, 1), self._shape.n_docs, 1)
+        if self.pruned is not None:
+            values["alpha.private"] = self.pruned.private.T.astype(np.int32).ravel()
+            values["topics.shared"] = np.where(
+                self.pruned.private.all(axis=1), 0.0, self.pruned.shared
+            )
         return values
 
     def _step_rules(self):

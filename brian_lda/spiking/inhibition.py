@@ -18,6 +18,9 @@ The winner is then an exact sample of softmax(u).
 
 `accepted` is 1 in the tick in which the token has found its winner.
 
+Where inputs may be missing (`brian_lda.constraints`), a neuron takes part only if it has heard both
+the word and the document, `{absent}` below; a tick in which nobody takes part has no winner.
+
 `normalised=True` is the inhibition of Nessler et al. (2013): an inhibitory current
 I = log sum_z exp(u_z) is subtracted from every u_z, so that the layer as a whole fires at a
 constant rate. It changes when the winner fires, never which neuron it is.
@@ -26,6 +29,7 @@ constant rate. It changes when the winner fires, never which neuron it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from brian2 import Clock, Network, NeuronGroup, Synapses, linked_var, ms
 
@@ -67,14 +71,16 @@ class Race:
     h = int(log_latency <= log_t_first) : integer  # one-hot topic, Table 1(a)
     """
     accepted = "1"  # every tick has a winner
+    accepted_if_gated = "int(log_t_first < 1e300)"  # unless no neuron has heard both inputs
     inhibitory_model = "log_t_first : 1"
     between_tokens = "log_t_first = never"
     fire = """
-    log_latency = log(-log(chance)) - (u - I)      # Alg. 1 line 6: first spike at rate exp(u)
+    log_latency = log(-log(chance)) - (u - I){absent}  # Alg. 1 line 6: first spike at rate exp(u)
     u = 0
     """
     event = ("latency", "True")  # every topic neuron tells the inhibitory neuron its latency
     on_event = FIND_FIRST
+    absent = " + 2*never*int(n_inputs < 2)"  # its spike comes after the end of time
     links = ("log_t_first",)
     ticks_per_token = 1.0
 
@@ -110,15 +116,16 @@ class Poisson:
     attempt : integer                              # fired in this tick, before inhibition
     h = attempt*accepted : integer                 # one-hot topic, Table 1(a)
     """
-    accepted = "int(n_attempts == 1)"
+    accepted = accepted_if_gated = "int(n_attempts == 1)"
     inhibitory_model = "n_attempts : 1"
     between_tokens = "n_attempts = 0"
     fire = """
-    attempt = int(chance*(1 + exp(I - u - log(rate*dt))) < 1)  # odds o = exp(u - I)*rate*dt
+    attempt = int(chance*(1 + exp(I - u - log(rate*dt))) < 1){absent}  # odds exp(u - I)*rate*dt
     u = 0
     """
     event = ("attempt", "attempt > 0")
     on_event = COUNT_ATTEMPTS
+    absent = "*int(n_inputs == 2)"
     links = ("n_attempts",)
 
     def __post_init__(self) -> None:
@@ -138,7 +145,12 @@ class Poisson:
         return 1.0 + 1.0 / (self.rate * self.dt)
 
 
-Inhibition = Race | Poisson
+Inhibition = Any  # Race, Poisson, or those of `brian_lda.spiking.latency`
+
+
+def accepted_signal(inhibition: Inhibition, gated: bool) -> str:
+    """Expression that is 1 in the tick in which the token has found its winner."""
+    return inhibition.accepted_if_gated if gated else inhibition.accepted
 
 
 def add_topic_layer(
@@ -148,6 +160,7 @@ def add_topic_layer(
     clock: Clock,
     *,
     model: str = "",
+    gated: bool = False,
     events: dict[str, str] | None = None,
     after_spike: str = "",
 ) -> NeuronGroup:
@@ -156,12 +169,14 @@ def add_topic_layer(
     Parameters
     ----------
     network : Network
-    inhibition : Race or Poisson
+    inhibition : Race, Poisson, Windowed or FirstArrival
     n_topics : int
         K.
     clock : Clock
     model : str
         Further equations of the topic neuron (what its plasticity keeps).
+    gated : bool
+        Whether only neurons with `n_inputs` = 2 take part in the race.
     events : dict of str, optional
         Further events of the topic neuron: {name: condition}.
     after_spike : str
@@ -180,9 +195,10 @@ def add_topic_layer(
         name="inhibition",
     )
     event_name, condition = inhibition.event
+    accepted = accepted_signal(inhibition, gated)
     topics = NeuronGroup(
         n_topics,
-        TOPIC_MODEL + inhibition.model + f"accepted = {inhibition.accepted} : integer\n" + model,
+        TOPIC_MODEL + inhibition.model + f"accepted = {accepted} : integer\n" + model,
         threshold="h > 0",
         reset=after_spike,
         events={event_name: condition, **(events or {})},
@@ -194,7 +210,9 @@ def add_topic_layer(
         setattr(topics, name, linked_var(inhibitory, name))
     # Drawn in a loop of its own, which leaves the compiler one without state to vectorise.
     topics.run_regularly("chance = rand()", when="groups", clock=clock, name="topics_chance")
-    topics.run_regularly(inhibition.fire, when="groups", order=1, clock=clock, name="topics_fire")
+    fire = inhibition.fire.format(absent=inhibition.absent if gated else "")
+    fire += "\nn_inputs = 0" if gated else ""
+    topics.run_regularly(fire, when="groups", order=1, clock=clock, name="topics_fire")
     topics.set_event_schedule(event_name, when="inhibit", order=0)
     compete = Synapses(
         topics,

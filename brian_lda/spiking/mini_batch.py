@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
+from brian_lda.constraints import Constraints
 from brian_lda.models import du_spike_lda, semi_spike_lda
 from brian_lda.parameters import BatchParameters, require_map_prior
 from brian_lda.reference.mini_batch import MiniBatchReference
@@ -34,6 +35,8 @@ class MiniBatchSpiking(MiniBatchReference):
         The default is `Race()`.
     simulator : {"standalone", "cython", "numpy"}
         C++ program, compiled once and cached; or inside Python.
+    constraints : Constraints, optional
+        Limits of the chips; `packet_loss` must be 0.
 
     Attributes
     ----------
@@ -56,6 +59,7 @@ class MiniBatchSpiking(MiniBatchReference):
         n_training_tokens: float,
         inhibition: Inhibition | None = None,
         simulator: str = "standalone",
+        constraints: Constraints | None = None,
     ) -> None:
         super().__init__(parameters, n_words, seed=seed, n_training_tokens=n_training_tokens)
         self.M__beta = np.empty((0, parameters.n_topics))
@@ -66,7 +70,7 @@ class MiniBatchSpiking(MiniBatchReference):
             "integrator": parameters.integrator,
         }
         build = partial(self._model.build, parameters)
-        self._runner = CircuitRunner(build, key, inhibition, simulator)
+        self._runner = CircuitRunner(build, key, inhibition, simulator, constraints)
         self._shape = Shape(n_words, 1, parameters.n_topics)
 
     @property

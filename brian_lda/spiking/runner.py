@@ -13,8 +13,10 @@ from functools import partial
 
 import numpy as np
 
+from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError, WeightOverflowError
 from brian_lda.spiking.circuit import Circuit, Shape
+from brian_lda.spiking.constrained import NO_CONSTRAINTS, constraint_values, structure
 from brian_lda.spiking.inhibition import Inhibition, Race
 from brian_lda.spiking.recording import Recording, Spikes, read_recorders
 from brian_lda.spiking.simulator import Simulator, make_simulator
@@ -29,13 +31,15 @@ class CircuitRunner:
     Parameters
     ----------
     build : callable
-        `build(shape=..., inhibition=..., record=...)` returns the circuit.
+        `build(shape=..., inhibition=..., record=..., constraints=...)` returns the circuit.
     key : mapping
         Everything else that `build` depends on, as plain data.
     inhibition : Race or Poisson, optional
         The default is `Race()`.
     simulator : {"standalone", "cython", "numpy"}
         C++ program, compiled once and cached; or inside Python.
+    constraints : Constraints, optional
+        Limits of the chips.
 
     Attributes
     ----------
@@ -49,10 +53,13 @@ class CircuitRunner:
         key: Mapping[str, object],
         inhibition: Inhibition | None = None,
         simulator: str = "standalone",
+        constraints: Constraints | None = None,
     ) -> None:
         self.inhibition = inhibition or Race()
+        self.constraints = constraints or NO_CONSTRAINTS
         self.spikes: Spikes | None = None
         self._build, self._key, self._kind = build, key, simulator
+        self._limit_values: dict[Shape, Values] = {}
         self._simulators: dict[tuple[Shape, tuple[str, ...]], Simulator] = {}
 
     def run(
@@ -99,7 +106,12 @@ class CircuitRunner:
         winners, values = [np.empty(0, np.int32)], dict(values)
         for start, stop, layers in self._segments(shape, n_tokens, record):
             seed = np.random.SeedSequence([*entropy, position + start]).generate_state(1)[0] >> 1
-            inputs = {**self.inhibition.values, **(constants or {}), **values}
+            inputs = {
+                **self.inhibition.values,
+                **self._limits(shape),
+                **(constants or {}),
+                **values,
+            }
             inputs |= run_values(start, stop) if run_values else {}
             part = {name: index[start:stop] for name, index in clamped.items()}
             result = self._simulator(shape, layers, values).run(inputs, part, int(seed))
@@ -115,6 +127,12 @@ class CircuitRunner:
     def prepare(self, shape: Shape, values: Values) -> None:
         """Compile the network now, or find it in the cache; else the first run does."""
         self._simulator(shape, (), values)
+
+    def _limits(self, shape: Shape) -> Values:
+        if shape not in self._limit_values:
+            sizes = (shape.n_words, shape.n_docs, shape.n_topics)
+            self._limit_values[shape] = constraint_values(self.constraints, *sizes)
+        return self._limit_values[shape]
 
     def _segments(self, shape: Shape, n_tokens: int, record: Recording | None):
         """(start, stop, recorded layers) of the runs that make up a sequence."""
@@ -136,10 +154,17 @@ class CircuitRunner:
                 **self._key,
                 "shape": asdict(shape),
                 "inhibition": [type(inhibition).__name__, inhibition.normalised],
+                "constraints": structure(self.constraints),
                 "record": layers,
             }
             outputs = tuple(path for path, value in values.items() if np.ndim(value))
-            build = partial(self._build, shape=shape, inhibition=inhibition, record=layers)
+            build = partial(
+                self._build,
+                shape=shape,
+                inhibition=inhibition,
+                record=layers,
+                constraints=self.constraints,
+            )
             self._simulators[shape, layers] = make_simulator(self._kind, build, key, outputs)
         return self._simulators[shape, layers]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from brian_lda.constraints import Constraints
 from brian_lda.models import spike_cgs
 from brian_lda.reference.assignments import AssignmentSampler
 from brian_lda.spiking.assignments import NEVER_ASSIGNED
@@ -30,6 +31,8 @@ class SpikeCGSSpiking(AssignmentSampler):
         The default is `Race()`.
     simulator : {"standalone", "cython", "numpy"}
         C++ program, compiled once and cached; or inside Python.
+    constraints : Constraints, optional
+        Limits of the chips; `packet_loss` must be 0.
     """
 
     def __init__(
@@ -40,6 +43,7 @@ class SpikeCGSSpiking(AssignmentSampler):
         seed: int,
         inhibition: Inhibition | None = None,
         simulator: str = "standalone",
+        constraints: Constraints | None = None,
         **arguments: Any,
     ) -> None:
         super().__init__(words, docs, seed=seed, **arguments)
@@ -48,7 +52,7 @@ class SpikeCGSSpiking(AssignmentSampler):
             self._n_words, round_up(self._n_docs), self.n_topics, n_tokens=round_up(len(self.z))
         )
         key = {"model": spike_cgs.__name__}
-        self._runner = CircuitRunner(spike_cgs.build, key, inhibition, simulator)
+        self._runner = CircuitRunner(spike_cgs.build, key, inhibition, simulator, constraints)
         C_wz, C_zd, C_z = self._counts()
         with np.errstate(divide="ignore"):
             self.set_state(

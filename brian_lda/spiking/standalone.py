@@ -44,6 +44,7 @@ from brian_lda.spiking import (
     assignments,
     circuit,
     clamp,
+    constrained,
     counting,
     inhibition,
     plasticity,
@@ -121,7 +122,16 @@ def program_key(
     portable : bool
         The same on every machine.
     """
-    modules = [assignments, circuit, clamp, counting, inhibition, plasticity, recording]
+    modules = [
+        assignments,
+        circuit,
+        clamp,
+        constrained,
+        counting,
+        inhibition,
+        plasticity,
+        recording,
+    ]
     modules.append(brian_lda.models)
     files = {Path(module.__file__) for module in modules} | {Path(__file__)}
     files |= set(Path(brian_lda.models.__file__).parent.glob("*.py"))

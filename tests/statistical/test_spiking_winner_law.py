@@ -15,6 +15,7 @@ from scipy import stats
 
 from brian_lda.spiking.circuit import Shape, build_circuit
 from brian_lda.spiking.inhibition import Poisson, Race
+from brian_lda.spiking.latency import FirstArrival, Windowed
 from brian_lda.spiking.recording import read_recorders
 from brian_lda.spiking.simulator import make_simulator
 
@@ -55,6 +56,8 @@ def build_static(shape, inhibition, record=()):
             model="M : 1",
             on_pre={"excite": "u_post += M"},
             when={"excite": "excite"},
+            weight="M",
+            written_by=(),
         )
     return circuit
 
@@ -157,3 +160,29 @@ def test_poisson_token_lasts_as_long_as_the_rate_says():
     expected = np.prod(1 + odds) / odds.sum()
     standard_error = expected / np.sqrt(len(ticks))  # geometric: standard deviation below the mean
     assert abs(ticks.mean() - expected) < 4 * standard_error
+
+
+LATENCIES = (0, 1, 3, 10)
+
+
+def latency_p_values(kind, latency, *, n_draws=60, tokens=600):
+    """Chi-square p-values of random weights, neurons 0 to `latency` ticks away."""
+    weights = np.random.default_rng(8).normal(0.0, 1.0, (n_draws, 6))
+    ticks = tuple(int(t) for t in np.round(np.linspace(0, latency, 6)))
+    inhibition = kind(latency=ticks, window=max(latency, 1), rate=1000.0 / max(latency, 1))
+    winners, _, _ = run_static(weights, inhibition, tokens, seed=latency)
+    p = softmax(weights)
+    counts = np.array([np.bincount(row, minlength=6) for row in winners])
+    return stats.chisquare(counts, p * tokens, axis=1).pvalue
+
+
+@pytest.mark.parametrize("latency", LATENCIES)
+def test_windows_keep_the_law_under_latency(latency):
+    p = latency_p_values(Windowed, latency)
+    assert stats.kstest(p, "uniform").pvalue > 1e-3 and p.min() > 1e-5
+
+
+@pytest.mark.parametrize("latency", LATENCIES[1:])
+def test_first_spike_that_arrives_is_biased(latency):
+    p = latency_p_values(FirstArrival, latency)
+    assert stats.kstest(p, "uniform").pvalue < 1e-12

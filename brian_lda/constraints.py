@@ -1,0 +1,136 @@
+"""What a chip takes away from a network: precision, packets, synapses, neurons.
+
+`Constraints` is plain data. The spiking networks (`brian_lda.spiking.constrained`) and the
+rate-level twin (`brian_lda.reference.constrained`) both read it.
+
+weight_bits
+    A weight is one of 2^b levels over `weight_range`. Every write rounds it to one of the two
+    levels beside it, at random and without bias: floor(M/q + uniform) q. In the gauge form,
+    M = m - a, the b bits hold m; the offset a is one number per neuron, kept exactly, and moves the
+    range by whole levels.
+packet_loss
+    Each packet that enters a chip (word, document, winner) is lost with this probability. A topic
+    neuron without its word or its document takes no part in the race, and one whose chip does not
+    hear of the winner does not learn from the token. If no neuron takes part, the token is
+    presented again.
+dead_synapses, dead_neurons
+    Fractions, drawn once. Nothing passes a dead synapse: its neuron takes no part in the races of
+    that word or document. A dead topic neuron never fires.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from brian_lda.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Limits of the chips; the default is none.
+
+    Attributes
+    ----------
+    weight_bits : int or None
+        b, 2 to 24; None is double precision.
+    weight_range : (float, float)
+        Lowest and highest weight M.
+    packet_loss, dead_synapses, dead_neurons : float
+        Probabilities in [0, 1).
+    chip_of_topic : tuple of int or None
+        Which chip each topic neuron is on; None: all on one.
+    seed : int
+        Which synapses and neurons are dead.
+    """
+
+    weight_bits: int | None = None
+    weight_range: tuple[float, float] = (-14.0, 6.0)
+    packet_loss: float = 0.0
+    dead_synapses: float = 0.0
+    dead_neurons: float = 0.0
+    chip_of_topic: tuple[int, ...] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        bits, (low, high) = self.weight_bits, self.weight_range
+        if bits is not None and not (isinstance(bits, (int, np.integer)) and 2 <= bits <= 24):
+            raise ParameterError(f"weight_bits must be None or an integer 2..24; found {bits!r}.")
+        if not low < high:
+            raise ParameterError(f"weight_range must be (lowest, highest); found {(low, high)}.")
+        for name in ("packet_loss", "dead_synapses", "dead_neurons"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ParameterError(f"{name} must be in [0, 1); found {getattr(self, name)!r}.")
+        if self.chip_of_topic is not None:
+            chips = tuple(int(chip) for chip in self.chip_of_topic)
+            if not chips or min(chips) < 0:
+                raise ParameterError(
+                    f"chip_of_topic must name a chip, 0 or above, for each topic; found {chips}."
+                )
+            object.__setattr__(self, "chip_of_topic", chips)
+
+    @property
+    def gates(self) -> bool:
+        """Whether a topic neuron may miss an input and must then stay out of the race."""
+        return self.packet_loss > 0 or self.dead_synapses > 0 or self.dead_neurons > 0
+
+    @property
+    def quantum(self) -> float:
+        """Distance of two levels."""
+        low, high = self.weight_range
+        return (high - low) / (2**self.weight_bits - 1)
+
+    @property
+    def n_chips(self) -> int:
+        return 1 if self.chip_of_topic is None else max(self.chip_of_topic) + 1
+
+    def chips(self, n_topics: int) -> np.ndarray:
+        """Chip of each topic, int32 array [topic]."""
+        if self.chip_of_topic is None:
+            return np.zeros(n_topics, np.int32)
+        if len(self.chip_of_topic) != n_topics:
+            raise ParameterError(
+                f"chip_of_topic must have one entry per topic ({n_topics}); found "
+                f"{len(self.chip_of_topic)}."
+            )
+        return np.array(self.chip_of_topic, np.int32)
+
+    def rounded(self, M: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Weights as the chip stores them, rounded at random without bias."""
+        if self.weight_bits is None:
+            return M
+        q = self.quantum
+        return np.clip(q * np.floor(M / q + rng.random(np.shape(M))), *self.weight_range)
+
+    def living(self, layer: str, n_sources: int, n_topics: int) -> np.ndarray:
+        """Which synapses work, bool array [source, topic]; the same in both twins.
+
+        Parameters
+        ----------
+        layer : {"alpha", "beta"}
+        n_sources, n_topics : int
+            Words or documents, and topics.
+        """
+        key = [self.seed, ("alpha", "beta").index(layer)]
+        neurons = np.random.default_rng([self.seed, 2]).random(n_topics) >= self.dead_neurons
+        if not neurons.any():
+            raise ParameterError(
+                f"dead_neurons={self.dead_neurons} leaves none of the {n_topics} topic neurons "
+                "alive; lower it or choose another seed."
+            )
+        synapses = np.random.default_rng(key).random((n_sources, n_topics)) >= self.dead_synapses
+        return synapses & neurons
+
+
+def require_living_paths(alive__alpha, alive__beta, words: np.ndarray, docs: np.ndarray) -> None:
+    """Refuse tokens that no topic neuron can hear: they would be presented for ever."""
+    for start in range(0, len(words), 2**16):
+        part = slice(start, start + 2**16)
+        deaf = ~(alive__alpha[words[part]] & alive__beta[docs[part]]).any(axis=1)
+        if deaf.any():
+            i = start + int(np.argmax(deaf))
+            raise ParameterError(
+                f"token {i} (word {words[i]}, document {docs[i]}) reaches no topic neuron: one of "
+                "its two synapses onto each is dead. Lower dead_synapses or dead_neurons."
+            )

@@ -1,0 +1,161 @@
+"""ed-SpikeLDA and ed-SpikePLSI at rate level under the limits of `brian_lda.constraints`.
+
+The law of the spiking network with the same limits: which neurons hear a token, the race among
+them, who learns of the winner, and stochastic rounding of every weight that is written. In the form
+that the chips would use: exact flow, gauge, Robbins-Monro steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from brian_lda.constraints import Constraints, require_living_paths
+from brian_lda.errors import ParameterError
+from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.reference.activation import draw_winner
+from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.plasticity import flow, log_add, robbins_monro
+from brian_lda.reference.random_streams import uniform
+
+
+class ConstrainedReference(EventDrivenReference):
+    """Rate-level twin of `EventDrivenSpiking(..., constraints=...)`.
+
+    Parameters
+    ----------
+    parameters : EventDrivenParameters
+        With `RobbinsMonro` steps, integrator="flow" and gauge=True.
+    n_words, doc_lengths, seed, initial
+        As in `EventDrivenReference`.
+    constraints : Constraints
+    """
+
+    def __init__(
+        self,
+        parameters: EventDrivenParameters,
+        n_words: int,
+        doc_lengths: np.ndarray,
+        *,
+        seed: int,
+        constraints: Constraints,
+        initial: dict[str, np.ndarray] | None = None,
+    ) -> None:
+        steps = (parameters.word_step, parameters.doc_step)
+        if not (
+            parameters.gauge
+            and parameters.integrator == "flow"
+            and all(isinstance(step, RobbinsMonro) for step in steps)
+        ):
+            raise ParameterError(
+                "constraints at rate level need RobbinsMonro steps, integrator='flow' and "
+                f"gauge=True; found {steps}, {parameters.integrator!r}, gauge={parameters.gauge}. "
+                "In spikes (backend='brian2') any form takes them."
+            )
+        self.constraints = constraints
+        K, n_docs = parameters.n_topics, len(doc_lengths)
+        self._chip = constraints.chips(K)
+        self._alive__alpha = constraints.living("alpha", n_words, K)
+        self._alive__beta = constraints.living("beta", n_docs, K)
+        self._rounding_seed = int(seed)
+        super().__init__(parameters, n_words, doc_lengths, seed=seed, initial=initial)
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state; weights are rounded to what the chip can hold."""
+        super().set_state(state)
+        if self._beta_as_rate:  # the b bits hold M, not exp M
+            self._beta = np.array(state["M__beta"], np.float64, order="C")
+            self._beta_as_rate = False
+        rng = np.random.default_rng([self._rounding_seed, 4])
+        self._m__alpha = self.constraints.rounded(self._m__alpha, rng)
+        self._beta = self.constraints.rounded(self._beta, rng)
+
+    def present(self, words, docs, winners=None) -> np.ndarray:
+        """As in `EventDrivenReference`; winners cannot be forced."""
+        if winners is not None:
+            raise ParameterError("winners cannot be forced in a network with constraints.")
+        require_living_paths(self._alive__alpha, self._alive__beta, words, docs)
+        limits = self.constraints
+        low, high = limits.weight_range
+        quantum = 0.0 if limits.weight_bits is None else limits.quantum
+        drawn = np.empty(len(words), np.int32)
+        _present_constrained(
+            np.ascontiguousarray(words, np.int32),
+            np.ascontiguousarray(docs, np.int32),
+            drawn,
+            self._m__alpha,
+            self._offset__alpha,
+            self._n_alpha,
+            self._word_rule,
+            self._beta,
+            self._n_beta,
+            self._doc_rule,
+            self._a,
+            self._c,
+            self._alive__alpha,
+            self._alive__beta,
+            self._chip,
+            limits.n_chips,
+            limits.packet_loss,
+            (quantum, low, high),
+            self._stream,
+        )
+        return drawn
+
+
+@njit(inline="always")
+def _round(m, offset, levels, stream):
+    """One of the two levels beside m, at random; the range moves with the offset."""
+    quantum, low, high = levels
+    if quantum == 0.0:
+        return m
+    shift = quantum * np.floor(offset / quantum)
+    m = quantum * np.floor(m / quantum + uniform(stream))
+    return min(max(m, low + shift), high + shift)
+
+
+@njit(cache=True)
+def _present_constrained(
+    words, docs, winners, m__alpha, offset, n_alpha, word_rule, beta, n_beta, doc_rule, a, c,
+    alive__alpha, alive__beta, chip, n_chips, loss, levels, stream,
+):  # fmt: skip
+    K = m__alpha.shape[1]
+    u, rate = np.empty(K), np.empty(K)
+    word_arrived, doc_arrived = np.ones(n_chips, np.bool_), np.ones(n_chips, np.bool_)
+    for i in range(words.shape[0]):
+        w, d = words[i], docs[i]
+        top = -np.inf
+        while top == -np.inf:  # presented again until some neuron has heard word and document
+            if loss > 0.0:
+                for j in range(n_chips):
+                    word_arrived[j] = uniform(stream) >= loss
+                    doc_arrived[j] = uniform(stream) >= loss
+            for k in range(K):
+                hears = alive__alpha[w, k] and alive__beta[d, k]
+                hears = hears and word_arrived[chip[k]] and doc_arrived[chip[k]]
+                u[k] = m__alpha[w, k] - offset[k] + beta[d, k] if hears else -np.inf
+                top = max(top, u[k])
+        total = 0.0
+        for k in range(K):
+            rate[k] = np.exp(u[k] - top)
+            total += rate[k]
+        z = draw_winner(rate, total, stream)
+        winners[i] = z
+
+        eta = robbins_monro(n_alpha[z], word_rule[1], word_rule[2], word_rule[3], word_rule[4])
+        m = log_add(m__alpha[w, z], offset[z] + eta + np.log(-np.expm1(-eta)))
+        m__alpha[w, z] = _round(m, offset[z], levels, stream)
+        offset[z] += eta
+        n_alpha[z] += 1.0
+
+        eta = robbins_monro(n_beta[d], doc_rule[1], doc_rule[2], doc_rule[3], doc_rule[4]) / a[d]
+        if loss > 0.0:
+            for j in range(n_chips):  # the winner's packet; its own chip knows
+                heard = uniform(stream) >= loss
+                doc_arrived[j] = doc_arrived[j] and heard
+        for k in range(K):
+            if k == z or doc_arrived[chip[k]]:
+                drive = c[d, k] + (1.0 if k == z else 0.0)
+                M = flow(beta[d, k], drive, a[d], eta)
+                beta[d, k] = _round(M, 0.0, levels, stream)
+        n_beta[d] += 1.0
