@@ -36,6 +36,11 @@ def finished(tmp_path_factory):
     return folder / "run"
 
 
+@pytest.fixture(autouse=True)
+def short_rasters(monkeypatch):
+    monkeypatch.setattr("brian_lda.run_report.collect.RASTER_TOKENS", 6)
+
+
 def test_topics_with_words_and_example_documents(finished):
     data = collect_run(finished)
     found = {frozenset(topic["words"].split()[:4]) for topic in data.topics}
@@ -49,7 +54,7 @@ def test_topics_with_words_and_example_documents(finished):
 
 def test_the_replay_follows_the_model(finished):
     spikes = collect_run(finished).spikes
-    assert len(spikes.index["topic"]) == 8 * 25
+    assert len(spikes.index["topic"]) == 8 * 6
     words = spikes.index["word"][np.searchsorted(spikes.time["word"], spikes.time["topic"])]
     winners = [set(spikes.index["topic"][(words < 4) == first]) for first in (True, False)]
     assert winners[0] | winners[1] == {0, 1} and not winners[0] & winners[1]
