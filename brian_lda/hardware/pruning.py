@@ -39,7 +39,7 @@ def pretraining_word_step(corpus: Corpus, n_topics: int) -> RobbinsMonro:
 
     The estimators' own step averages over up to 10 passes, most of which a short pre-training
     spends on forgetting the initial weights: what is pruned then is half noise. These two numbers
-    were chosen among nine pairs on a fifth of the training documents of 20NG held back for it
+    were chosen among six pairs on a fifth of the training documents of 20NG held back for it
     (K = 100, one seed), not on its test documents.
     """
     return windowed_step(
