@@ -15,7 +15,8 @@ packet_loss
     presented again.
 dead_synapses, dead_neurons
     Fractions, drawn once. Nothing passes a dead synapse: its neuron takes no part in the races of
-    that word or document. A dead topic neuron never fires.
+    that word or document. A dead topic neuron never fires. A token that no neuron can hear has no
+    winner (`NO_WINNER`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from brian_lda.errors import ParameterError
+
+NO_WINNER = -1
 
 
 @dataclass(frozen=True)
@@ -123,14 +126,23 @@ class Constraints:
         return synapses & neurons
 
 
-def require_living_paths(alive__alpha, alive__beta, words: np.ndarray, docs: np.ndarray) -> None:
-    """Refuse tokens that no topic neuron can hear: they would be presented for ever."""
+def heard_tokens(
+    alive__alpha: np.ndarray, alive__beta: np.ndarray, words: np.ndarray, docs: np.ndarray
+) -> np.ndarray:
+    """Which tokens reach a topic neuron by both synapses, bool array [token].
+
+    The others have no winner and change nothing: the controller gives them up. (Presented, they
+    would wait for ever.)
+    """
+    heard = np.empty(len(words), bool)
     for start in range(0, len(words), 2**16):
         part = slice(start, start + 2**16)
-        deaf = ~(alive__alpha[words[part]] & alive__beta[docs[part]]).any(axis=1)
-        if deaf.any():
-            i = start + int(np.argmax(deaf))
-            raise ParameterError(
-                f"token {i} (word {words[i]}, document {docs[i]}) reaches no topic neuron: one of "
-                "its two synapses onto each is dead. Lower dead_synapses or dead_neurons."
-            )
+        heard[part] = (alive__alpha[words[part]] & alive__beta[docs[part]]).any(axis=1)
+    return heard
+
+
+def spread_winners(winners: np.ndarray, heard: np.ndarray) -> np.ndarray:
+    """Winners of all tokens, int32 array [token]: `NO_WINNER` for those that nobody hears."""
+    spread = np.full(len(heard), NO_WINNER, np.int32)
+    spread[heard] = winners
+    return spread

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from brian_lda.constraints import Constraints
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.automatic_steps import (
@@ -18,6 +19,7 @@ from brian_lda.estimators.automatic_steps import (
 from brian_lda.estimators.base import Callback, TopicModel, as_source
 from brian_lda.estimators.trainers import EventDrivenTrainer
 from brian_lda.parameters import EventDrivenParameters, EventStepRule, RobbinsMonro
+from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.event_driven import EventDrivenReference, initial_state
 from brian_lda.reference.word_weights import word_prior_vector
 
@@ -30,13 +32,33 @@ def event_network(
     """The twin that `model.backend` asks for."""
     arguments = (parameters, corpus.n_words, corpus.doc_lengths)
     if model.backend == "rate":
-        return EventDrivenReference(*arguments, seed=seed, initial=initial)
+        limits = chip_constraints(model)
+        if limits is None:
+            return EventDrivenReference(*arguments, seed=seed, initial=initial)
+        return ConstrainedReference(*arguments, seed=seed, initial=initial, constraints=limits)
     from brian_lda.spiking.event_driven import EventDrivenSpiking  # imports Brian2: seconds
 
-    options = model.brian2_options or {}
-    network = EventDrivenSpiking(*arguments, seed=seed, initial=initial, **options)
+    network = EventDrivenSpiking(*arguments, seed=seed, initial=initial, **spiking_options(model))
     network.prepare()  # compiling is not training: `history_` times the iterations
     return network
+
+
+def chip_constraints(model: TopicModel) -> Constraints | None:
+    """The limits of an estimator that has any; as an object, or as plain data in a dict."""
+    limits = getattr(model, "constraints", None)
+    if not isinstance(limits, dict):
+        return limits
+    try:
+        return Constraints(**limits)
+    except TypeError as error:
+        raise ParameterError(f"constraints: {error}.") from error
+
+
+def spiking_options(model: TopicModel) -> dict[str, Any]:
+    """What an estimator passes to its spiking network beside the algorithm's parameters."""
+    options = dict(model.brian2_options or {})
+    limits = chip_constraints(model)
+    return options if limits is None else {**options, "constraints": limits}
 
 
 def event_parameters(

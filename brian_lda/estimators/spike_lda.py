@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from brian_lda.constraints import Constraints
 from brian_lda.corpus import Corpus, TokenStore, document_batches
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.automatic_steps import (
@@ -16,7 +17,11 @@ from brian_lda.estimators.automatic_steps import (
     stream_word_step,
 )
 from brian_lda.estimators.base import Callback, TopicModel, as_source
-from brian_lda.estimators.event_driven import event_partial_fit, event_trainer
+from brian_lda.estimators.event_driven import (
+    event_partial_fit,
+    event_trainer,
+    spiking_options,
+)
 from brian_lda.estimators.trainers import MiniBatchTrainer
 from brian_lda.parameters import (
     BatchParameters,
@@ -53,7 +58,7 @@ class _MiniBatchModel(TopicModel):
             *arguments,
             seed=seed,
             n_training_tokens=source.n_tokens,
-            **(self.brian2_options or {}),
+            **spiking_options(self),
         )
         # Compiling is not training: `history_` times the iterations.
         network.prepare(next(iter(document_batches(source, self.batch_size, seed))).counts)
@@ -214,6 +219,9 @@ class SpikeLDA(_MiniBatchModel):
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
         Passed to `EventDrivenSpiking` or `DelayedSpikeLDASpiking`: inhibition, simulator.
+    constraints : Constraints or dict of its fields, optional
+        Limits of chips: weight bits, lost packets, dead synapses (`brian_lda.constraints`). In the
+        event form with either backend, in the delayed form with backend="brian2".
     random_state : None, int or generator
     callbacks : sequence of callables
         See `brian_lda.estimators.callbacks`.
@@ -236,6 +244,7 @@ class SpikeLDA(_MiniBatchModel):
         n_jobs: int | None = None,
         backend: str = "rate",
         brian2_options: dict[str, Any] | None = None,
+        constraints: Constraints | dict[str, Any] | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> None:
@@ -253,6 +262,7 @@ class SpikeLDA(_MiniBatchModel):
         self.n_jobs = n_jobs
         self.backend = backend
         self.brian2_options = brian2_options
+        self.constraints = constraints
         self.random_state = random_state
         self.callbacks = callbacks
 
@@ -265,6 +275,11 @@ class SpikeLDA(_MiniBatchModel):
         if self.update not in ("event", "delayed"):
             raise ParameterError(f"update must be 'event' or 'delayed'; found {self.update!r}.")
         super()._check_parameters()
+        if self.constraints is not None and self.update == "delayed" and self.backend == "rate":
+            raise ParameterError(
+                "constraints with update='delayed' need backend='brian2': at rate level only "
+                "update='event' has them."
+            )
         require_map_prior(dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior"))
 
     def _network(self):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from brian_lda.constraints import Constraints, require_living_paths
+from brian_lda.constraints import Constraints, heard_tokens, spread_winners
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.activation import draw_winner
@@ -71,17 +71,18 @@ class ConstrainedReference(EventDrivenReference):
         self._beta = self.constraints.rounded(self._beta, rng)
 
     def present(self, words, docs, winners=None) -> np.ndarray:
-        """As in `EventDrivenReference`; winners cannot be forced."""
+        """As in `EventDrivenReference`; winners cannot be forced, a token may have none (-1)."""
         if winners is not None:
             raise ParameterError("winners cannot be forced in a network with constraints.")
-        require_living_paths(self._alive__alpha, self._alive__beta, words, docs)
+        words, docs = np.asarray(words, np.int32), np.asarray(docs, np.int32)
+        heard = heard_tokens(self._alive__alpha, self._alive__beta, words, docs)
         limits = self.constraints
         low, high = limits.weight_range
         quantum = 0.0 if limits.weight_bits is None else limits.quantum
-        drawn = np.empty(len(words), np.int32)
+        drawn = np.empty(heard.sum(), np.int32)
         _present_constrained(
-            np.ascontiguousarray(words, np.int32),
-            np.ascontiguousarray(docs, np.int32),
+            words[heard],
+            docs[heard],
             drawn,
             self._m__alpha,
             self._offset__alpha,
@@ -100,7 +101,7 @@ class ConstrainedReference(EventDrivenReference):
             (quantum, low, high),
             self._stream,
         )
-        return drawn
+        return spread_winners(drawn, heard)
 
 
 @njit(inline="always")

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from brian_lda.constraints import Constraints, require_living_paths
+from brian_lda.constraints import Constraints, heard_tokens, spread_winners
 from brian_lda.errors import ParameterError
 from brian_lda.models import ed_spike_lda, ed_spike_plsi
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, PrunedWords
@@ -105,6 +105,7 @@ class EventDrivenSpiking:
         Returns
         -------
         int32 array [token]
+            Under `constraints`, -1 for a token that no living synapse brings to any topic neuron.
         """
         words = checked_tokens(words, "words", self._n_words)
         docs = checked_tokens(docs, "docs", self._n_docs)
@@ -112,18 +113,18 @@ class EventDrivenSpiking:
             raise ParameterError(
                 f"words and docs must pair up; found {len(words)} and {len(docs)}."
             )
-        self._require_living_paths(words, docs)
+        heard = self._heard(words, docs)
         winners, self._values = self._runner.run(
             self._shape,
             self._values,
-            {"words": words, "documents": docs},
+            {"words": words[heard], "documents": docs[heard]},
             entropy=[self._seed, 1],
             position=int(self._values["documents.n_beta"].sum()),  # tokens seen so far
             constants=self._constants,
             between=self._fold_offsets,
             record=record,
         )
-        return winners
+        return spread_winners(winners, heard)
 
     def prepare(self) -> None:
         """Compile the network now, or find it in the cache; else the first `present` does."""
@@ -211,14 +212,16 @@ class EventDrivenSpiking:
             values["topics.a__alpha"] = a__alpha - folded
         return values
 
-    def _require_living_paths(self, words: np.ndarray, docs: np.ndarray) -> None:
+    def _heard(self, words: np.ndarray, docs: np.ndarray) -> np.ndarray:
+        """Tokens with a living path to some topic neuron, bool array [token]."""
         limits, sizes = self._runner.constraints, (self._n_words, self._shape.n_docs)
-        if limits.gates:
-            alive = [
-                limits.living(layer, size, self.parameters.n_topics)
-                for layer, size in zip(("alpha", "beta"), sizes, strict=True)
-            ]
-            require_living_paths(*alive, words, docs)
+        if not limits.gates:
+            return np.ones(len(words), bool)
+        alive = [
+            limits.living(layer, size, self.parameters.n_topics)
+            for layer, size in zip(("alpha", "beta"), sizes, strict=True)
+        ]
+        return heard_tokens(*alive, words, docs)
 
     def _constant_values(self) -> dict[str, np.ndarray | float]:
         """Numbers that the network reads and never writes."""

@@ -1,0 +1,179 @@
+"""What chips take away: quality against weight bits, lost packets and dead synapses.
+
+    python sims/figure_constraints.py --data-dir DATA --out results
+
+ed-SpikeLDA in spikes (reuters) and at rate level (KOS): held-out perplexity; at rate level on 20
+Newsgroups: accuracy of a linear SVM on theta, 20 classes, by-date split. One row of the figure for
+each corpus, one column for each limit; the dashed line is the network without it. Topics sit on 4
+chips, in index order, for the lost packets. Passes are few (see SCALES): what is compared are
+networks with and without a limit, after the same training.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from brian_lda.plotting import PALETTE
+from brian_lda.runs import RunConfig
+from brian_lda.sweeps import Task
+from brian_lda.sweeps.experiments import CLASSIFY
+from brian_lda.sweeps.study import Study, run_study
+from brian_lda.sweeps.tables import mean_and_spread
+from brian_lda.sweeps.task import train_tasks
+
+N_CHIPS = 4
+LIMITS = {  # field of `Constraints`: what the axis says
+    "weight_bits": "bits of a weight",
+    "packet_loss": "lost packets / %",
+    "dead_synapses": "dead synapses / %",
+}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One row of the figure."""
+
+    corpus: str
+    backend: str
+    n_topics: int
+    passes: int
+    measure: str = "perplexity"
+
+
+@dataclass(frozen=True)
+class Scale:
+    panels: tuple[Panel, ...]
+    weight_bits: tuple[int, ...] = (4, 5, 6, 8, 10, 12, 16)
+    packet_loss: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2)
+    dead_synapses: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2)
+
+
+SCALES = {
+    "tiny": Scale(
+        (Panel("reuters", "rate", 4, 1), Panel("synthetic", "rate", 10, 2, "accuracy")),
+        weight_bits=(4, 16), packet_loss=(0.2,), dead_synapses=(0.2,),
+    ),
+    "small": Scale(
+        (
+            Panel("reuters", "brian2", 20, 20),
+            Panel("kos", "rate", 50, 30),
+            Panel("20ng", "rate", 50, 20, "accuracy"),
+        )
+    ),
+    "paper": Scale(
+        (
+            Panel("reuters", "brian2", 20, 100),
+            Panel("kos", "rate", 50, 100),
+            Panel("20ng", "rate", 100, 100, "accuracy"),
+        )
+    ),
+}  # fmt: skip
+
+
+def task(study: Study, panel: Panel, limits: dict[str, Any], seed: int) -> Task:
+    """One network with these limits."""
+    if "packet_loss" in limits:
+        chips = np.arange(panel.n_topics) * N_CHIPS // panel.n_topics
+        limits = {**limits, "chip_of_topic": chips.tolist()}
+    # A network without limits runs by the same kernel as one with: exact weights, nobody deaf.
+    config = RunConfig(
+        algorithm="ed-spike-lda",
+        backend=panel.backend,
+        corpus=panel.corpus,
+        n_topics=panel.n_topics,
+        iterations=panel.passes,
+        seed=seed,
+        evaluate_every=panel.passes,
+        options={"constraints": limits},
+    )
+    fields = asdict(config)
+    del fields["data_dir"]
+    if panel.measure == "perplexity":
+        (made,) = train_tasks([fields], study.options.data_dir)
+        return made
+    for name in ("split_seed", "evaluate_every", "word_prior"):
+        del fields[name]
+    return Task({**fields, "judged_on": "test"}, CLASSIFY, study.options.data_dir)
+
+
+def measured(panel: Panel, result: dict[str, Any]) -> float:
+    if panel.measure == "accuracy":
+        return result["accuracy_fold_in"]
+    return result["perplexity"]
+
+
+def make(study: Study) -> None:
+    scale = SCALES[study.options.scale]
+    at_hand = study.at_hand([panel.corpus for panel in scale.panels])
+    panels = [panel for panel in scale.panels if panel.corpus in at_hand]
+    places = []
+    for panel in panels:
+        points: list[tuple[str, float | None]] = [("none", None)]
+        points += [(limit, value) for limit in LIMITS for value in getattr(scale, limit)]
+        for limit, value in points:
+            for seed in study.seeds:
+                limits = {} if value is None else {limit: value}
+                places.append((panel, limit, value, task(study, panel, limits, seed)))
+    report = study.sweep([place[-1] for place in places])
+    values: dict[tuple[Panel, str, float | None], list[float]] = {}
+    for panel, limit, value, run in places:
+        if run.key in report.results:
+            found = measured(panel, report.results[run.key])
+            values.setdefault((panel, limit, value), []).append(found)
+    rows = []
+    for (panel, limit, value), found in values.items():
+        mean, spread = mean_and_spread(found)
+        rows.append(
+            {
+                "corpus": panel.corpus, "backend": panel.backend, "K": panel.n_topics,
+                "passes": panel.passes, "measure": panel.measure, "limit": limit, "value": value,
+                "n_runs": len(found), "mean": mean, "spread": spread,
+            }
+        )  # fmt: skip
+        print(
+            f"{panel.corpus:10} {panel.backend:7} {limit:14} {value!s:6} {mean:9.2f} ± {spread:.2f}"
+        )
+    if rows:
+        study.write(rows, asdict(scale), draw(rows, panels))
+
+
+def draw(rows: list[dict[str, Any]], panels: list[Panel]):
+    """A row of panels per corpus, a column per limit."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(
+        len(panels), len(LIMITS), figsize=(7.5, 0.6 + 2.1 * len(panels)), sharey="row",
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    for i, panel in enumerate(panels):
+        own = [row for row in rows if row["corpus"] == panel.corpus]
+        without = next((row for row in own if row["limit"] == "none"), None)
+        for j, (limit, label) in enumerate(LIMITS.items()):
+            ax = axes[i, j]
+            points = [row for row in own if row["limit"] == limit]
+            percent = 1.0 if limit == "weight_bits" else 100.0
+            x = [percent * row["value"] for row in points]
+            means, spreads = [[row[key] for row in points] for key in ("mean", "spread")]
+            ax.errorbar(x, means, spreads, color=PALETTE[j], marker="os^"[j], ms=4, capsize=2)
+            if without is not None:
+                ax.axhline(without["mean"], color="0.4", ls="--", lw=1)
+            ax.set_xlabel(label, fontsize=8)
+            ax.tick_params(labelsize=7)
+        name = "perplexity" if panel.measure == "perplexity" else "accuracy / %"
+        axes[i, 0].set_ylabel(name, fontsize=8)
+        kind = "in spikes" if panel.backend == "brian2" else "rate level"
+        title = f"{panel.corpus}, K = {panel.n_topics}, {kind}, {panel.passes} passes"
+        axes[i, 0].set_title(title, fontsize=8, loc="left")
+    return figure
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return run_study("figure_constraints", __doc__, make, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
