@@ -72,5 +72,9 @@ class RunFolderError(BrianLDAError, OSError):
     """A run cannot be written to, or read from, its folder."""
 
 
+class CheckpointError(BrianLDAError, ValueError):
+    """A run cannot go on from a checkpoint, or cannot write one."""
+
+
 class SchedulerError(BrianLDAError, OSError):
     """No Dask scheduler answers."""

@@ -1,22 +1,32 @@
-"""One training run as a folder: config.json, metrics.json and model.h5.
+"""One training run as a folder: config.json, checkpoint.h5, metrics.json and model.h5.
 
 The layer that `sims/train.py` and every other script share. The folder is made before training
-starts (a run that cannot be saved should not be trained) and never overwritten unless asked.
+starts (a run that cannot be saved should not be trained) and never overwritten unless asked. From
+config.json on, the run can be killed at any moment and resumed (`resume_run`); the checkpoint
+goes when the run is finished.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from brian_lda.atomic_files import atomic_file, is_scratch
+from brian_lda.checkpoint import (
+    DEFAULT_EVERY,
+    Checkpoint,
+    CheckpointSaver,
+    corpus_fingerprint,
+    read_checkpoint,
+    require_same,
+)
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import ParameterError, RunFolderError
 from brian_lda.estimators import (
@@ -45,7 +55,7 @@ ALGORITHMS: dict[str, tuple[type[TopicModel], dict[str, Any], int]] = {
     "svi": (StochasticVariationalLDA, {}, 20),
     "sgmcmc": (StochasticGradientMCMCLDA, {}, 20),
 }
-CONFIG, METRICS, MODEL = "config.json", "metrics.json", "model.h5"
+CONFIG, METRICS, MODEL, CHECKPOINT = "config.json", "metrics.json", "model.h5", "checkpoint.h5"
 
 
 @dataclass(frozen=True)
@@ -107,37 +117,157 @@ def train_run(
     overwrite: bool = False,
     quiet: bool = False,
     save_model: bool = True,
+    checkpoint_every: str | int = DEFAULT_EVERY,
 ) -> tuple[TopicModel, dict[str, Any]]:
     """Train, evaluate and write the run's folder; returns the model and its metrics.
 
     Ctrl-C ends training early and keeps what was learnt (metrics["interrupted"] is true).
+
+    Parameters
+    ----------
+    config : RunConfig
+    out : str or Path
+    overwrite : bool
+        Replace an earlier run in `out`.
+    quiet : bool
+        No progress bar.
+    save_model : bool
+        False: neither model nor checkpoints, for a run whose folder is thrown away.
+    checkpoint_every : str or int
+        "10s" or a number of iterations, see `CheckpointSaver`.
     """
-    model = make_model(config)
-    split = holdout_split(
-        load_corpus(config.corpus, data_dir=config.data_dir), seed=config.split_seed
-    )
+    model, split = make_model(config), run_split(config)
+    saver = make_saver(config, split, Path(out), checkpoint_every) if save_model else None
     out = new_run_folder(out, overwrite=overwrite)
     write_json(out / CONFIG, {**asdict(config), "versions": versions()})
+    try:
+        return finish_run(config, out, model, split, saver, quiet=quiet)
+    except BaseException:
+        if not getattr(model, "history_", None):
+            shutil.rmtree(out)  # nothing was learnt: leave no empty run behind
+        raise
+
+
+def resume_run(
+    folder: str | Path,
+    *,
+    given: dict[str, Any] | None = None,
+    quiet: bool = False,
+    checkpoint_every: str | int = DEFAULT_EVERY,
+) -> tuple[TopicModel, dict[str, Any]]:
+    """Go on with a run that was interrupted or killed, to the same result to the last bit.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Of the run; one that was killed before its first checkpoint starts from the beginning.
+    given : dict, optional
+        Fields of `RunConfig` that the run is expected to have; a difference is refused. "data_dir"
+        may differ: the corpus is told by its content.
+    quiet, checkpoint_every
+        As in `train_run`.
+
+    Raises
+    ------
+    CheckpointError
+        The checkpoint is damaged, or of another version, corpus or parameter set.
+    """
+    out, given = Path(folder), dict(given or {})
+    config, started_with = read_config(out)
+    if (out / METRICS).is_file() and not read_json(out / METRICS).get("interrupted"):
+        raise RunFolderError(f"the run in {out} is finished: there is nothing to resume.")
+    config = replace(config, data_dir=given.pop("data_dir", None) or config.data_dir)
+    require_same({name: getattr(config, name) for name in given}, given, "parameters")
+    require_same(decisive(started_with), decisive(versions()), "versions")
+    model, split = make_model(config), run_split(config)
+    saver = make_saver(config, split, out, checkpoint_every)
+    checkpoint = None
+    if (out / CHECKPOINT).is_file():
+        checkpoint = read_checkpoint(out / CHECKPOINT)
+        for what, found in (
+            ("versions", checkpoint.versions),
+            ("parameters", checkpoint.config),
+            ("corpus", checkpoint.corpus),
+        ):
+            require_same(found, saver.about["config" if what == "parameters" else what], what)
+        saver.saved_iteration = len(checkpoint.history)
+    for leftover in filter(is_scratch, out.iterdir()):
+        leftover.unlink()
+    return finish_run(config, out, model, split, saver, quiet=quiet, checkpoint=checkpoint)
+
+
+def finish_run(
+    config: RunConfig,
+    out: Path,
+    model: TopicModel,
+    split: HoldoutSplit,
+    saver: CheckpointSaver | None,
+    *,
+    quiet: bool,
+    checkpoint: Checkpoint | None = None,
+) -> tuple[TopicModel, dict[str, Any]]:
+    """Train from the beginning or from a checkpoint, and write what a finished run holds."""
     every = config.evaluate_every or ALGORITHMS[config.algorithm][2]
     bar = ProgressBar(disable=quiet)
     model.callbacks = [TrackPerplexity(split.observed, split.heldout, every=every), bar]
+    model.callbacks += [saver] if saver else []
     interrupted = False
     try:
-        model.fit(split.train)
-    except BaseException as error:
+        if checkpoint is None:
+            model.fit(split.train)
+        else:
+            model.resume(split.train, checkpoint)
+    except KeyboardInterrupt:
         if not getattr(model, "history_", None):
-            shutil.rmtree(out)  # nothing was learnt: leave no empty run behind
-            raise
-        if not isinstance(error, KeyboardInterrupt):
             raise
         interrupted = True
+        if saver and model.between_iterations_:
+            saver.save(model)
     finally:
         bar.close()
     metrics = run_metrics(model, config, split, interrupted=interrupted)
-    if save_model:
+    if saver:
+        metrics["checkpoint_iteration"] = saver.saved_iteration if interrupted else None
         model.save(out / MODEL)
     write_json(out / METRICS, metrics)
+    if not interrupted:
+        (out / CHECKPOINT).unlink(missing_ok=True)
     return model, metrics
+
+
+def run_split(config: RunConfig) -> HoldoutSplit:
+    """Training and test documents of a run."""
+    corpus = load_corpus(config.corpus, data_dir=config.data_dir)
+    return holdout_split(corpus, seed=config.split_seed)
+
+
+def make_saver(
+    config: RunConfig, split: HoldoutSplit, out: Path, every: str | int
+) -> CheckpointSaver:
+    """The callback that writes checkpoint.h5, with what tells this run from others."""
+    about = {
+        "config": json.loads(json.dumps(asdict(replace(config, data_dir=None)), default=_plain)),
+        "corpus": corpus_fingerprint(split.train),
+        "versions": decisive(versions()),
+    }
+    return CheckpointSaver(out / CHECKPOINT, about, every)
+
+
+def read_config(folder: Path) -> tuple[RunConfig, dict[str, str]]:
+    """What config.json of a run holds: the configuration, and the versions it started with."""
+    if not (folder / CONFIG).is_file():
+        raise RunFolderError(
+            f"{folder} is not the folder of a run: it has no {CONFIG}. Start the run anew with "
+            "--out."
+        )
+    data = read_json(folder / CONFIG)
+    started_with = data.pop("versions", {})
+    unknown = sorted(set(data) - {field.name for field in fields(RunConfig)})
+    if unknown or not isinstance(started_with, dict):
+        raise RunFolderError(
+            f"{folder / CONFIG} holds {unknown or 'versions'}, which we cannot read."
+        )
+    return RunConfig(**data), started_with
 
 
 def run_metrics(
@@ -176,19 +306,22 @@ def run_metrics(
 def new_run_folder(path: str | Path, *, overwrite: bool = False) -> Path:
     """Make the folder of a run; refuses one that holds something, unless it is an old run."""
     path = Path(path)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    # A run that was killed before it wrote anything leaves scratch files alone.
+    if path.exists() and (not path.is_dir() or not all(map(is_scratch, path.iterdir()))):
         if not overwrite:
             raise RunFolderError(
                 f"{path} exists already and is left as it is: choose another --out, or pass "
-                "--overwrite to replace that run."
+                "--overwrite to replace that run, or --resume to go on with it."
             )
         if not (path / CONFIG).is_file():
             raise RunFolderError(f"{path} is not the folder of a run (no {CONFIG}): not replaced.")
         shutil.rmtree(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        (path / ".writable").touch()
-        (path / ".writable").unlink()
+        for leftover in path.iterdir():
+            leftover.unlink()
+        (path / ".writable.part").touch()
+        (path / ".writable.part").unlink()
     except OSError as error:
         raise RunFolderError(f"cannot write to {path}: {error}.") from error
     return path
@@ -196,12 +329,22 @@ def new_run_folder(path: str | Path, *, overwrite: bool = False) -> Path:
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
     """Write a JSON file that is either complete or not there."""
-    scratch = path.with_name(f".{path.name}.part")
     try:
-        scratch.write_text(json.dumps(data, indent=1, default=_plain) + "\n", encoding="utf-8")
-        os.replace(scratch, path)
+        with atomic_file(path) as scratch:
+            scratch.write_text(json.dumps(data, indent=1, default=_plain) + "\n", encoding="utf-8")
     except OSError as error:
         raise RunFolderError(f"cannot write {path}: {error}.") from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object of a run folder."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunFolderError(f"cannot read {path}: {error}.") from error
+    if not isinstance(data, dict):
+        raise RunFolderError(f"{path} must hold a JSON object; found a {type(data).__name__}.")
+    return data
 
 
 def versions() -> dict[str, str]:
@@ -213,6 +356,11 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[package] = "not installed"
     return found
+
+
+def decisive(found: dict[str, str]) -> dict[str, str]:
+    """Versions without the last part of Python's, which no result depends on."""
+    return found | {"python": ".".join(str(found.get("python")).split(".")[:2])}
 
 
 def _plain(value: Any) -> Any:

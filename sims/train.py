@@ -3,10 +3,12 @@
     python sims/train.py                     (semi-SpikeLDA on reuters, prints the topics)
     python sims/train.py --algorithm ed-spike-lda --backend brian2 --corpus bars --topics 10
     python sims/train.py --corpus kos --data-dir DATA --topics 50 --out runs/kos
+    python sims/train.py --resume runs/kos   (goes on after Ctrl-C, a crash or a kill)
 
 The folder holds config.json, metrics.json and model.h5 (read it with
-`brian_lda.TopicModel.load`). An iteration is a pass over the corpus, and a mini-batch update for
-du-spike-lda, semi-spike-lda, svi and sgmcmc.
+`brian_lda.TopicModel.load`), and checkpoint.h5 until the run is finished: a run that is resumed
+ends with the same weights, to the last bit, as one that was never interrupted. An iteration is a
+pass over the corpus, and a mini-batch update for du-spike-lda, semi-spike-lda, svi and sgmcmc.
 """
 
 from __future__ import annotations
@@ -15,11 +17,15 @@ import argparse
 import logging
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
+from brian_lda.checkpoint import DEFAULT_EVERY
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.errors import BrianLDAError
-from brian_lda.runs import ALGORITHMS, RunConfig, train_run
+from brian_lda.runs import ALGORITHMS, RunConfig, resume_run, train_run
+
+DEFAULT = RunConfig()
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,23 +33,31 @@ def parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--algorithm", choices=list(ALGORITHMS), default="semi-spike-lda")
-    add("--backend", choices=["rate", "brian2"], default="rate", help="brian2: in spikes")
+    # No defaults here: with --resume, what is given must agree with the run.
+    add("--algorithm", choices=list(ALGORITHMS), help=f"default: {DEFAULT.algorithm}")
+    add("--backend", choices=["rate", "brian2"], help="brian2: in spikes; default: rate")
     add(
         "--corpus",
-        default="reuters",
         metavar="NAME|DIR",
-        help=f"{', '.join(sorted(NAMED_CORPORA))}, or a folder in UCI layout or of .txt files",
+        help=f"{', '.join(sorted(NAMED_CORPORA))}, or a folder in UCI layout or of .txt files; "
+        f"default: {DEFAULT.corpus}",
     )
-    add("--topics", type=int, default=20, metavar="K")
+    add("--topics", type=int, dest="n_topics", metavar="K", help=f"default: {DEFAULT.n_topics}")
     add("--prior", type=float, metavar="L", help="lambda, of theta (SpikeLDA: > 1)")
     add("--word-prior", type=float, metavar="P", help="varphi, of phi")
     add("--iterations", type=int, metavar="N")
-    add("--seed", type=int, default=0, metavar="S", help="of the model; the test split stays")
+    add("--seed", type=int, metavar="S", help="of the model; the test split stays; default: 0")
     add("--data-dir", metavar="DIR", help="where corpora are looked for first")
     add("--evaluate-every", type=int, metavar="N", help="iterations between two perplexities")
     add("--out", metavar="DIR", help="default: runs/ALGORITHM-CORPUS-TIME")
     add("--overwrite", action="store_true", help="replace the run in --out")
+    add("--resume", metavar="DIR", help="go on with the run in this folder")
+    add(
+        "--checkpoint-every",
+        default=DEFAULT_EVERY,
+        metavar="Ns|N",
+        help=f"seconds (30s) or iterations (1) between checkpoints; default: {DEFAULT_EVERY}",
+    )
     add("--words", type=int, default=8, metavar="N", help="words shown per topic; 0: no topics")
     add("--quiet", action="store_true", help="no progress bar")
     return parser
@@ -51,37 +65,40 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
-    config = RunConfig(
-        algorithm=options.algorithm,
-        backend=options.backend,
-        corpus=options.corpus,
-        n_topics=options.topics,
-        prior=options.prior,
-        word_prior=options.word_prior,
-        iterations=options.iterations,
-        seed=options.seed,
-        data_dir=options.data_dir,
-        evaluate_every=options.evaluate_every,
-    )
+    given = {field.name: getattr(options, field.name, None) for field in fields(RunConfig)}
+    given = {name: value for name, value in given.items() if value is not None}
+    config = RunConfig(**given)
     if not options.quiet:  # the library logs: among others that it compiles, which takes a minute
         logging.basicConfig(format="%(message)s")
         logging.getLogger("brian_lda").setLevel(logging.INFO)
-    corpus_name = Path(options.corpus).name
+    corpus_name = Path(config.corpus).name
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    out = Path(options.out or Path("runs") / f"{options.algorithm}-{corpus_name}-{stamp}")
+    out = Path(options.out or Path("runs") / f"{config.algorithm}-{corpus_name}-{stamp}")
+    common = {"quiet": options.quiet, "checkpoint_every": options.checkpoint_every}
     try:
-        model, metrics = train_run(config, out, overwrite=options.overwrite, quiet=options.quiet)
+        if options.resume:
+            out = Path(options.resume)
+            model, metrics = resume_run(out, given=given, **common)
+        else:
+            model, metrics = train_run(config, out, overwrite=options.overwrite, **common)
     except BrianLDAError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted before the first iteration was done", file=sys.stderr)
+        message = "interrupted before the first iteration was done"
+        if out.exists():
+            message = f"interrupted; to go on: python sims/train.py --resume {out}"
+        print(message, file=sys.stderr)
         return 130
     if options.words:
         for z, words in enumerate(model.top_words(options.words)):
             print(f"topic {z:3d}  {' '.join(words)}")
     if metrics["interrupted"]:
-        print(f"interrupted after {metrics['iterations']} iterations; what was learnt is saved")
+        print(f"interrupted after {metrics['iterations']} iterations; what was learnt is saved.")
+        print(
+            f"to go on from iteration {metrics['checkpoint_iteration']}: "
+            f"python sims/train.py --resume {out}"
+        )
     print(
         f"perplexity {metrics['perplexity']:.1f}  ({metrics['floor_tokens']} of "
         f"{metrics['heldout_tokens']} held-out tokens at the floor)  "

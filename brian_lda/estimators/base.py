@@ -13,10 +13,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from brian_lda.checkpoint import Checkpoint
 from brian_lda.corpus import Corpus, TokenStore, as_counts, halve_documents
-from brian_lda.errors import BackendError, ModelFileError, ParameterError
+from brian_lda.errors import BackendError, DivergenceError, ModelFileError, ParameterError
 from brian_lda.estimators.model_file import load_model, save_model
-from brian_lda.estimators.trainers import Trainer
+from brian_lda.estimators.trainers import Trainer, restore
 from brian_lda.evaluation import HeldOutScore, fold_in, heldout_perplexity, top_words
 from brian_lda.parameters import check_n_topics, dirichlet_vector
 
@@ -38,6 +39,9 @@ class TopicModel(TransformerMixin, BaseEstimator):
         Per iteration: iteration, tokens (shown so far), seconds (spent training so far), and what
         callbacks added (perplexity).
     n_iter_ : int
+    between_iterations_ : bool
+        False while an iteration is under way: what it left behind if interrupted is good enough to
+        look at, but not to go on from to the last bit.
     n_features_in_ : int
         V.
     vocabulary_ : tuple of str or None
@@ -56,14 +60,35 @@ class TopicModel(TransformerMixin, BaseEstimator):
             `StochasticGradientMCMCLDA` also take a `TokenStore`, which stays on disk.
         y : ignored
         """
+        return self._fit(X)
+
+    def resume(self, X: Any, checkpoint: Checkpoint) -> Self:
+        """Go on with a `fit` that was interrupted, to the same result to the last bit.
+
+        Parameters
+        ----------
+        X : Corpus or matrix-like [doc, word]
+            What `fit` was given.
+        checkpoint : Checkpoint
+            Of an estimator with the same parameters (`brian_lda.checkpoint.read_checkpoint`).
+        """
+        return self._fit(X, checkpoint)
+
+    def _fit(self, X: Any, checkpoint: Checkpoint | None = None) -> Self:
         source = as_source(X)
         self._check_parameters()
         self.vocabulary_ = X.vocabulary if isinstance(X, (Corpus, TokenStore)) else None
         self.n_features_in_ = source.n_words
         self.history_: list[dict[str, Any]] = []
         with self._threads():
-            self.trainer_ = self._make_trainer(source, self._seed())
-            self._train(self.n_iterations())
+            if checkpoint is None:
+                self.trainer_ = self._make_trainer(source, self._seed())
+            else:
+                self.seed_ = checkpoint.seed
+                self.trainer_ = self._make_trainer(source, self.seed_)
+                restore(self.trainer_, checkpoint.state)
+                self.history_ = list(checkpoint.history)
+            self._train(self.n_iterations() - len(self.history_))
         return self
 
     def n_iterations(self) -> int:
@@ -75,6 +100,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         tokens, seconds = started_at["tokens"], started_at["seconds"]
         try:
             for _ in range(n_iterations):
+                self.between_iterations_ = False
                 start = time.perf_counter()
                 tokens += self.trainer_.iterate()
                 seconds += time.perf_counter() - start
@@ -84,6 +110,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
                     "seconds": seconds,
                 }
                 self.history_.append(record)
+                self.between_iterations_ = True
                 # Not `any(...)`: every callback sees every iteration.
                 if True in [callback(self, record) is True for callback in self.callbacks or ()]:
                     break
@@ -91,6 +118,11 @@ class TopicModel(TransformerMixin, BaseEstimator):
             self.n_iter_ = len(self.history_)
             with np.errstate(invalid="ignore"):  # a diverged one has raised already
                 self.components_ = self.trainer_.phi
+        if not np.isfinite(self.components_).all():
+            raise DivergenceError(
+                f"Phi holds NaN or infinity after {self.n_iter_} iterations. Use "
+                "integrator='flow' or a smaller step."
+            )
 
     def transform(self, X: Any) -> np.ndarray:
         """Theta of documents, with Phi fixed (MAP fold-in); float array [doc, topic]."""

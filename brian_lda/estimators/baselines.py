@@ -60,7 +60,34 @@ class _VariationalUpdates:
         return self.lda.components_ / self.lda.components_.sum(axis=1, keepdims=True)
 
     def state(self) -> dict[str, np.ndarray]:
-        return {"components": self.lda.components_, "n_updates": np.array([self._n_updates])}
+        lda = self.lda
+        if not self._n_updates:  # scikit-learn draws the first topics in its first update
+            return {"n_updates": np.array([0])}
+        _, key, position, has_gauss, gauss = lda.random_state_.get_state()
+        return {
+            "components": lda.components_.copy(),
+            "exp_dirichlet_component": lda.exp_dirichlet_component_.copy(),
+            "generator_key": key.copy(),
+            "generator_position": np.array([position, has_gauss]),
+            "generator_gauss": np.array([gauss]),
+            "n_updates": np.array([self._n_updates]),
+        }
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state returned by `state`: the attributes of a fitted scikit-learn model."""
+        lda, self._n_updates = self.lda, int(state["n_updates"][0])
+        if not self._n_updates:
+            return
+        lda.components_ = np.array(state["components"])
+        lda.exp_dirichlet_component_ = np.array(state["exp_dirichlet_component"])
+        lda.doc_topic_prior_, lda.topic_word_prior_ = lda.doc_topic_prior, lda.topic_word_prior
+        lda.n_features_in_ = lda.components_.shape[1]
+        lda.n_iter_, lda.n_batch_iter_ = 0, 1
+        position, has_gauss = map(int, state["generator_position"])
+        lda.random_state_ = np.random.RandomState()
+        lda.random_state_.set_state(
+            ("MT19937", state["generator_key"], position, has_gauss, state["generator_gauss"][0])
+        )
 
 
 class StochasticVariationalLDA(TopicModel):

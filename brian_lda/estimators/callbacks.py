@@ -52,7 +52,11 @@ class ProgressBar:
         if self._bar is None or record["iteration"] == 1:
             self.close()
             self._bar = tqdm(
-                total=model.n_iterations(), disable=self.disable, unit="it", mininterval=0.3
+                total=model.n_iterations(),
+                initial=record["iteration"] - 1,  # not 0 when a run goes on
+                disable=self.disable,
+                unit="it",
+                mininterval=0.3,
             )
         if "perplexity" in record:
             self._bar.set_postfix(perplexity=f"{record['perplexity']:.1f}", refresh=False)

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import json
-import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,9 @@ from typing import Any
 import h5py
 import numpy as np
 
+from brian_lda.atomic_files import atomic_file
 from brian_lda.errors import ModelFileError
+from brian_lda.hdf5_files import hdf5_image, read_array, read_arrays, stored_dataset
 from brian_lda.parameters import (
     AdaGrad,
     RMSProp,
@@ -38,15 +39,11 @@ def save_model(model: Any, path: str | Path) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise ModelFileError(f"cannot save to {path}: the folder {path.parent} does not exist.")
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with h5py.File(scratch, "w") as file:
-            _write(model, file)
-        os.replace(scratch, path)
+        with atomic_file(path) as scratch:
+            scratch.write_bytes(hdf5_image(lambda file: _write(model, file)))
     except OSError as error:
         raise ModelFileError(f"cannot write {path}: {error}.") from error
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def _write(model: Any, file: h5py.File) -> None:
@@ -80,7 +77,10 @@ def load_model(path: str | Path, classes: dict[str, type]) -> Any:
     try:
         with h5py.File(path, "r") as file:
             return _read(file, path, classes)
-    except OSError as error:
+    except ModelFileError:
+        raise
+    # h5py passes on whatever the HDF5 library stumbles over, in any of these classes.
+    except (OSError, RuntimeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{path} is not a readable HDF5 file ({error}); it is damaged or was not written by "
             "save()."
@@ -102,19 +102,29 @@ def _read(file: h5py.File, path: Path, classes: dict[str, type]) -> Any:
         parameters = {k: _object(v) for k, v in json.loads(file.attrs["parameters"]).items()}
         model = classes[name](**parameters)
         model.history_ = json.loads(file.attrs["history"])
-    except (TypeError, ValueError, KeyError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"the parameters in {path} do not fit a {name}: {error}.") from error
-    model.components_ = file["components"][...]
+    if not isinstance(model.history_, list):
+        raise ModelFileError(f"the history in {path} is no list of iterations.")
+    model.components_ = read_array(file, "components", path)
     K = getattr(model, "n_topics", None)
     if model.components_.ndim != 2 or len(model.components_) != K:
         raise ModelFileError(
             f"{path}: components has shape {model.components_.shape}, expected {K} topics."
         )
-    model.vocabulary_ = tuple(file["vocabulary"].asstr()[...]) if "vocabulary" in file else None
+    if model.components_.dtype != np.float64 or not np.isfinite(model.components_).all():
+        raise ModelFileError(f"{path}: components must be finite float64 numbers.")
+    model.vocabulary_ = None
+    if "vocabulary" in file:
+        model.vocabulary_ = tuple(stored_dataset(file, "vocabulary", path).asstr()[...])
+        if len(model.vocabulary_) != model.components_.shape[1]:
+            raise ModelFileError(
+                f"{path}: {len(model.vocabulary_)} words for {model.components_.shape[1]} columns."
+            )
     model.n_features_in_ = model.components_.shape[1]
     model.n_iter_ = len(model.history_)
     model.seed_ = int(file.attrs["seed"])
-    model.state_ = {key: file["state"][key][...] for key in file.get("state", {})}
+    model.state_ = read_arrays(file["state"], path) if "state" in file else {}
     return model
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from brian_lda.corpus import Corpus, TokenStore, document_batches
 from brian_lda.corpus.streams import DocumentBatch
+from brian_lda.errors import CheckpointError, DivergenceError
 
 
 class Trainer(Protocol):
@@ -48,6 +49,7 @@ class EventDrivenTrainer:
         order = rng.permutation(len(self._words))
         self.network.present(self._words[order], self._docs[order])
         self.network.end_pass()
+        require_finite(M__alpha=self.network.M__alpha, M__beta=self.network.M__beta)
         self._n_passes += 1
         return len(order)
 
@@ -78,6 +80,7 @@ class GibbsTrainer:
 
     def iterate(self) -> int:
         self.sampler.sweep()
+        require_finite(phi=self.sampler.phi, theta=self.sampler.theta)
         return len(self.sampler.z)
 
     @property
@@ -134,6 +137,30 @@ class MiniBatchTrainer:
         self.algorithm.set_state(state)
         self._n_batches = int(state["n_batches"][0])
         self._batches = self._batches_from(self._n_batches)
+
+
+def restore(trainer: Trainer, state: dict[str, np.ndarray]) -> None:
+    """`trainer.set_state`, refused where the state is not one of this trainer."""
+    for name, expected in trainer.state().items():
+        if name not in state:
+            raise CheckpointError(f"the checkpoint lacks {name}: it is of another algorithm.")
+        found = state[name]
+        if found.shape != expected.shape or found.dtype != expected.dtype:
+            raise CheckpointError(
+                f"{name} must be {expected.dtype} of shape {expected.shape}; the checkpoint has "
+                f"{found.dtype} of shape {found.shape}."
+            )
+    trainer.set_state(state)
+
+
+def require_finite(**weights: np.ndarray) -> None:
+    """Stop at the end of the iteration in which a weight was lost."""
+    for name, array in weights.items():
+        if not np.isfinite(array).all():
+            raise DivergenceError(
+                f"{name} became infinite or not a number in this iteration. Use integrator='flow', "
+                "which is stable for any step, or a smaller step."
+            )
 
 
 def softmax_rows(M: np.ndarray) -> np.ndarray:

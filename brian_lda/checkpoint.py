@@ -1,0 +1,237 @@
+"""Checkpoints: what a run needs to go on to the last bit after it was killed.
+
+One HDF5 file, replaced atomically. Nothing in it is ever executed or unpickled:
+
+user block   "brian_lda checkpoint", and the SHA-256 of everything behind it: a damaged file is
+             refused before the HDF5 library sees it
+/            attribute "about" (JSON): format version, config, corpus, versions, seed, history
+/state/*     arrays of the trainer
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from brian_lda.atomic_files import atomic_file
+from brian_lda.corpus import Corpus
+from brian_lda.errors import CheckpointError, DivergenceError
+from brian_lda.hdf5_files import hdf5_image, read_arrays
+
+logger = logging.getLogger(__name__)
+
+FORMAT_VERSION = 1
+USER_BLOCK = 512  # the smallest that HDF5 allows
+MAGIC = b"brian_lda checkpoint\nsha256 "
+# A kill then costs at most 10 s of work and the iteration under way.
+DEFAULT_EVERY = "10s"
+LARGEST_SHARE = 0.05  # of a run's time may be spent writing checkpoints at timed intervals
+
+
+@dataclass
+class Checkpoint:
+    """A run between two iterations.
+
+    Attributes
+    ----------
+    config : dict
+        What defines the run, as plain data.
+    corpus : dict
+        `corpus_fingerprint` of the training documents.
+    versions : dict of str to str
+    seed : int
+    history : list of dict
+        One record per finished iteration.
+    state : dict of str to array
+        The trainer's.
+    """
+
+    config: dict[str, Any]
+    corpus: dict[str, Any]
+    versions: dict[str, str]
+    seed: int
+    history: list[dict[str, Any]]
+    state: dict[str, np.ndarray]
+
+
+def corpus_fingerprint(corpus: Corpus) -> dict[str, Any]:
+    """Sizes and a hash of all counts and words: equal only for equal corpora."""
+    digest = hashlib.sha256()
+    for array in (corpus.counts.indptr, corpus.counts.indices, corpus.counts.data):
+        digest.update(np.ascontiguousarray(array, np.int64))
+    digest.update("\n".join(corpus.vocabulary).encode())
+    sizes = {"documents": corpus.n_docs, "words": corpus.n_words, "tokens": corpus.n_tokens}
+    return {**sizes, "sha256": digest.hexdigest()}
+
+
+def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
+    """Write, or replace, a checkpoint; on any failure the one before stays as it was.
+
+    Raises
+    ------
+    DivergenceError
+        A state that holds NaN or infinity is not worth going on from.
+    CheckpointError
+        The file cannot be written.
+    """
+    for name, array in checkpoint.state.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise DivergenceError(
+                f"{name} holds NaN or infinity after {len(checkpoint.history)} iterations; no "
+                "checkpoint was written. Use integrator='flow' or a smaller step."
+            )
+    about = asdict(checkpoint) | {"format_version": FORMAT_VERSION}
+    del about["state"]
+
+    def write(file: h5py.File) -> None:
+        file.attrs["about"] = json.dumps(about)
+        for name, array in checkpoint.state.items():
+            file.create_dataset(f"state/{name}", data=array)
+
+    image = hdf5_image(write)
+    head = MAGIC + hashlib.sha256(image).hexdigest().encode() + b"\n"
+    path = Path(path)
+    try:
+        with atomic_file(path) as scratch, open(scratch, "wb") as file:
+            file.write(head.ljust(USER_BLOCK, b"\0"))
+            file.write(image)
+    except OSError as error:
+        raise CheckpointError(f"cannot write the checkpoint {path}: {error}.") from error
+
+
+def read_checkpoint(path: str | Path) -> Checkpoint:
+    """Read a checkpoint; anything but a complete, undamaged one is refused."""
+    path = Path(path)
+    try:
+        with open(path, "rb") as raw:
+            user_block = raw.read(USER_BLOCK)
+            digest = hashlib.file_digest(raw, "sha256").hexdigest()
+    except OSError as error:
+        raise CheckpointError(f"cannot read the checkpoint {path}: {error}.") from error
+    if not user_block.startswith(MAGIC):
+        raise CheckpointError(f"{path} is not a checkpoint of brian_lda.")
+    if user_block[len(MAGIC) :].split(b"\n")[0] != digest.encode():
+        raise CheckpointError(
+            f"{path} is damaged: its content does not have the checksum in its head. Start the "
+            "run anew, or put back a copy of the file."
+        )
+    try:
+        with h5py.File(path, "r") as file:
+            about = json.loads(file.attrs["about"])
+            if about.pop("format_version") != FORMAT_VERSION:
+                raise CheckpointError(f"{path} was written in another format by another version.")
+            return Checkpoint(**about, state=read_arrays(file["state"], path))
+    except CheckpointError:
+        raise
+    # The checksum is right, so the writer was wrong: say so, whatever HDF5 or JSON stumbled over.
+    except (OSError, RuntimeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path} does not hold what a checkpoint holds: {error}.") from error
+
+
+def require_same(found: Mapping[str, Any], expected: Mapping[str, Any], what: str) -> None:
+    """Refuse to go on if two descriptions differ; the message names each difference.
+
+    Parameters
+    ----------
+    found : mapping
+        The checkpoint's.
+    expected : mapping
+        What the run would go on with.
+    what : {"parameters", "corpus", "versions"}
+    """
+    names = sorted(set(found) | set(expected))
+    differences = [
+        f"{name} was {found.get(name)!r} and is {expected.get(name)!r}"
+        for name in names
+        if found.get(name) != expected.get(name)
+    ]
+    if differences:
+        remedy = {
+            "parameters": "Leave these options out, or start a new run.",
+            "corpus": "Put back the files with which it was started, or start a new run.",
+            "versions": "Results would differ in their last digits. Install the old versions, or "
+            "start a new run.",
+        }[what]
+        raise CheckpointError(
+            f"the run was started with other {what}: {'; '.join(differences)}. {remedy}"
+        )
+
+
+class CheckpointSaver:
+    """Callback for `fit`: writes a checkpoint every so often.
+
+    A disk that is full, or a folder that became read-only, does not stop the training: the last
+    checkpoint stays, a warning is logged, and the next interval tries again.
+
+    Parameters
+    ----------
+    path : Path
+    about : dict
+        config, corpus and versions of `Checkpoint`.
+    every : str or int
+        "10s": after the first iteration that ends 10 s or more after the latest checkpoint, though
+        never so often that writing takes more than 5 % of the time. 3 or "3": every 3 iterations.
+
+    Attributes
+    ----------
+    saved_iteration : int
+        Iterations in the latest checkpoint; 0 if there is none yet.
+    """
+
+    def __init__(self, path: Path, about: Mapping[str, Any], every: str | int) -> None:
+        self.path, self.about = path, dict(about)
+        self.seconds, self.iterations = parse_interval(every)
+        self.saved_iteration = 0
+        self._latest = time.monotonic()
+        self._pause = self.seconds
+
+    def __call__(self, model: Any, record: dict[str, Any]) -> None:
+        if self.iterations:
+            due = record["iteration"] % self.iterations == 0
+        else:
+            due = time.monotonic() - self._latest >= self._pause
+        if due:
+            self.save(model)
+
+    def save(self, model: Any) -> None:
+        """Write a checkpoint now; `model` must be between two iterations."""
+        started = time.monotonic()
+        checkpoint = Checkpoint(
+            **self.about, seed=model.seed_, history=model.history_, state=model.trainer_.state()
+        )
+        try:
+            write_checkpoint(self.path, checkpoint)
+            self.saved_iteration = len(model.history_)
+        except CheckpointError as error:
+            logger.warning(
+                "%s Training goes on; the checkpoint of iteration %d stays.",
+                error,
+                self.saved_iteration,
+            )
+        self._latest = time.monotonic()
+        self._pause = max(self.seconds, (self._latest - started) / LARGEST_SHARE)
+
+
+def parse_interval(every: str | int) -> tuple[float, int]:
+    """(seconds, iterations) of "30s" or "5"; one of them is 0."""
+    found = re.fullmatch(
+        r"(?P<seconds>\d{1,9}(\.\d+)?)s|(?P<iterations>\d{1,9})", str(every).strip()
+    )
+    seconds, iterations = (found["seconds"], found["iterations"]) if found else (None, None)
+    interval = float(seconds or 0), int(iterations or 0)
+    if not any(interval):
+        raise CheckpointError(
+            "the interval between checkpoints must be seconds, such as 30s, or a number of "
+            f"iterations, such as 1; found {every!r}."
+        )
+    return interval
