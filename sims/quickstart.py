@@ -171,12 +171,12 @@ def bars_in_spikes(options: argparse.Namespace, say) -> None:
 
 
 def draw_receptive_fields(snapshots: dict[int, np.ndarray], order: np.ndarray, out: Path) -> None:
-    """One column per snapshot; a row is one neuron, sorted by the bar that it will find."""
-    figure, axes = plt.subplots(1, len(snapshots), figsize=(3.3, 4.6), layout="constrained")
+    """A row per snapshot; a column is one neuron, sorted by the bar that it will find."""
+    figure, axes = plt.subplots(len(snapshots), 1, figsize=(3.3, 2.4), layout="constrained")
     for ax, (number, phi) in zip(axes, snapshots.items(), strict=True):
-        plot_topic_images(phi[order], ax, n_columns=1)
-        ax.set_title("start" if number == 0 else f"{number}")
-    figure.supxlabel("passes over the corpus", fontsize=8)
+        plot_topic_images(phi[order], ax, n_columns=len(order))
+        text = "start" if number == 0 else f"pass {number}"
+        ax.text(-0.02, 0.5, text, transform=ax.transAxes, ha="right", va="center")
     save(figure, out / "receptive_fields.png")
 
 
