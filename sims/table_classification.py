@@ -48,8 +48,8 @@ class Scale:
 SCALES = {
     "tiny": Scale("synthetic", (10,), (0.05, 0.1), dict.fromkeys(ALGORITHMS, 20)),
     "small": Scale(
-        "20ng", (100, 200), (0.02, 0.05, 0.1),
-        {"cgs": 200, "semi-spike-lda": 3000, "du-spike-lda": 3000, "ed-spike-lda": 100},
+        "20ng", (100, 200), (0.05, 0.1, 0.2),
+        {"cgs": 200, "semi-spike-lda": 3000, "du-spike-lda": 3000, "ed-spike-lda": 200},
     ),
     "paper": Scale(
         "20ng", (100, 200), (0.05,),
