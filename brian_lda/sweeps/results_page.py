@@ -64,8 +64,12 @@ def _table(out: Path, name: str) -> str:
         f"{metadata['runs']} runs, {minutes:.0f} minutes of wall time in all, peak memory "
         f"{metadata['peak_memory_mib']:.0f} MiB, commit {metadata['commit']}."
     )
-    table = _TABLES.get(name, _plain)(rows)
-    return f"{table}\n\n{made}" if metadata["runs"] else table
+    parts = [_TABLES.get(name, _plain)(rows)]
+    if (out / f"{name}.png").is_file():
+        parts.insert(0, f"![{name}](figures/{name}.png)")
+    if metadata["runs"]:
+        parts.append(made)
+    return "\n\n".join(parts)
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -175,5 +175,6 @@ def test_the_results_page_is_filled_with_the_numbers(out, tmp_path):
         assert cell in text and f"λ = {float(row['lamda']):g}" in text
         accuracy = read_csv(out / "table_classification.csv")[0]["accuracy"]
         assert f"{float(accuracy):.1f} ±" in text
+        assert text.count("](figures/figure_prior.png)") == 1
     figures = {path.name for path in (tmp_path / "figures").iterdir()}
     assert figures == {f"{name}.png" for name in SCRIPTS if name != "table_classification"}
