@@ -81,7 +81,7 @@ m__alpha : 1
 M__alpha = m__alpha - a__alpha_post : 1
 """
 PRUNED = """
-private : integer                        # 0: this word shares the one fixed synapse of the topic
+is_private : integer                     # 0: this word shares the one fixed synapse of the topic
 """
 GAUGE_LEARN = {  # (3a) on the active synapse; "-1" is a__alpha += eta in the neuron
     "euler": "m__alpha += h_post*eta__alpha*exp(-M__alpha)",
@@ -182,8 +182,8 @@ def _connect_words(circuit: Circuit, parameters: EventDrivenParameters, pruned: 
     if parameters.gauge:
         excite, learn = "u_post += M__alpha", GAUGE_LEARN[integrator]  # Alg. 1 line 5
         if pruned:
-            excite = "u_post += private*M__alpha + (1 - private)*shared_post"
-            learn = learn.replace("h_post", "private*h_post")
+            excite = "u_post += is_private*M__alpha + (1 - is_private)*shared_post"
+            learn = learn.replace("h_post", "is_private*h_post")
         circuit.connect(
             circuit.words,
             name="alpha",

@@ -41,8 +41,8 @@ SCALES = {
         "nips": (50, 64), "nytimes": (50, 1000), "pubmed": (50, 1000),
     },
 }  # fmt: skip
-PARTS = ("weights", "local_weights", "assignments", "corpus")
-LABELS = (r"$M^\alpha$ (and $b$)", r"$M^\beta$", "assignments", "tokens")
+PARTS = ("weights", "eligibility", "local_weights", "assignments", "corpus")
+LABELS = (r"$M^\alpha$ (and $b$)", r"$N_{zw}$, $C_{zd}$", r"$M^\beta$", "assignments", "tokens")
 
 
 def sizes(study: Study, name: str) -> tuple[int, int, int, str] | None:
@@ -109,7 +109,7 @@ def draw(rows: list[dict[str, Any]]):
         places = np.arange(len(chosen))
         for i, part in enumerate(PARTS):  # thin bars side by side: stacks mislead on a log axis
             values = np.array([row[f"{part}_bytes"] for row in chosen]) / 1e6
-            ax.barh(places + 0.2 * (i - 1.5), np.maximum(values, 1e-9), 0.19, color=PALETTE[i])
+            ax.barh(places + 0.16 * (i - 2), np.maximum(values, 1e-9), 0.15, color=PALETTE[i])
         totals = [row["total_bytes"] / 1e6 for row in chosen]
         ax.plot(totals, places, "k|", ms=9, mew=1.8)
         for (label, size), style in zip(CHIPS.items(), ("--", ":"), strict=True):

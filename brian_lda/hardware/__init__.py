@@ -10,6 +10,8 @@ external_memory   document synapses that are swapped in and out, and how to orde
 workload          rates and private words, measured in a run or synthetic
 partition         topics on chips: hypergraph partitioning, index order, random
 checker           limits and traffic recomputed from a placement, independently
+locality          proof from the Brian objects that spikes alone cross; `network_audit` by name
+packets           packets between chips, counted by a spiking network while it runs
 energy, memory    dynamic + static energy of a token; memory of every algorithm
 report            all of it for one network and one chip; `report_page` shows it
 ================  ===============================================================================

@@ -5,6 +5,8 @@ corpus                  the tokens or counts that must stay: batch algorithms ne
                         corpus, online ones see it as a stream and need a mini-batch at most
 assignments             the topic of every token (SpikeCGS), or of a mini-batch's (semi)
 weights                 M^alpha, K V, with what the step rule keeps per synapse; b in SpikeCGS
+eligibility             what du- and semi-SpikeLDA count until the mini-batch ends: N_zw, a counter
+                        for each word synapse, and C_zd in du-SpikeLDA
 local weights           M^beta: K D (SpikeCGS, ed-SpikeLDA, ed-SpikePLSI) or K times the
                         mini-batch (du-, semi-SpikeLDA)
 ======================  ==================================================================
@@ -22,6 +24,7 @@ from dataclasses import dataclass
 from brian_lda.errors import ParameterError
 
 TOKEN_BYTES = 8  # a word and a document number of 32 bits each
+COUNTER_BYTES = 2  # spikes of one synapse in one mini-batch
 ALGORITHMS = ("spike-cgs", "ed-spike-lda", "ed-spike-plsi", "du-spike-lda", "semi-spike-lda")
 
 
@@ -33,11 +36,12 @@ class Memory:
     corpus: float
     assignments: float
     weights: float
+    eligibility: float
     local_weights: float
 
     @property
     def total(self) -> float:
-        return self.corpus + self.assignments + self.weights + self.local_weights
+        return self.corpus + self.assignments + self.weights + self.eligibility + self.local_weights
 
 
 def algorithm_memory(
@@ -86,7 +90,16 @@ def algorithm_memory(
     biases = n_topics if algorithm == "spike-cgs" else 0  # b_z [Tab. 1(b)]
     weights = (n_topics * n_words * (1 + word_state_values) + biases) * weight_bytes
     local = n_topics * docs * (1 + doc_state_values) * weight_bytes
-    return Memory(algorithm, float(corpus), float(assignments), float(weights), float(local))
+    counters = {"du-spike-lda": n_words + docs, "semi-spike-lda": n_words}.get(algorithm, 0)
+    eligibility = n_topics * counters * COUNTER_BYTES
+    return Memory(
+        algorithm,
+        float(corpus),
+        float(assignments),
+        float(weights),
+        float(eligibility),
+        float(local),
+    )
 
 
 def memory_table(**sizes) -> list[Memory]:

@@ -58,6 +58,7 @@ class HardwareReport:
     events: TokenEvents
     energy: dict[str, Energy]
     memory: list[Memory]
+    parameter_bytes: int  # between chips, per token, by the locality audit
     notes: list[str]
 
     def numbers(self) -> dict[str, Any]:
@@ -85,6 +86,7 @@ class HardwareReport:
                     for form, energy in self.energy.items()
                 },
                 "memory": [asdict(memory) | {"total": memory.total} for memory in self.memory],
+                "parameter_bytes_between_chips": self.parameter_bytes,
                 "notes": self.notes,
             }
         )
@@ -138,11 +140,14 @@ def hardware_report(
         n_tokens=plan.n_tokens or DOC_LENGTH * plan.n_docs,
         weight_bytes=plan.weight_bytes,
     )
+    from brian_lda.hardware.network_audit import audit_algorithm  # imports Brian2: seconds
+
     if not after.passes:
         notes.append(f"The network {after.advice()}")
     return HardwareReport(
         chip, n_chips, before, after, workload, placements,
-        _swaps(workload, plan, np.random.default_rng(seed)), events, energy, memory, notes,
+        _swaps(workload, plan, np.random.default_rng(seed)), events, energy, memory,
+        audit_algorithm(plan.algorithm).parameter_bytes, notes,
     )  # fmt: skip
 
 

@@ -43,7 +43,8 @@ def sections(report: HardwareReport) -> list[Section]:
         Section(
             "Traffic between chips",
             f"Multicast packets per token on {report.n_chips} chips, recomputed from each "
-            f"placement by the checker. Rates: {report.workload.origin}.",
+            f"placement by the checker. Rates: {report.workload.origin}. Parameters between chips: "
+            f"{report.parameter_bytes} bytes per token, by the audit of the Brian network.",
             _traffic(report),
         ),
         Section(
@@ -65,7 +66,8 @@ def sections(report: HardwareReport) -> list[Section]:
             [
                 {
                     "algorithm": m.algorithm, "corpus": m.corpus, "assignments": m.assignments,
-                    "weights": m.weights, "local weights": m.local_weights, "total": m.total,
+                    "weights": m.weights, "eligibility": m.eligibility,
+                    "local weights": m.local_weights, "total": m.total,
                 }
                 for m in report.memory
             ],

@@ -233,7 +233,7 @@ class EventDrivenSpiking:
             values["documents.kappa"] = parameters.kappa
             values["documents.N_d"] = pad(np.maximum(self._doc_lengths, 1), self._shape.n_docs, 1)
         if self.pruned is not None:
-            values["alpha.private"] = self.pruned.private.T.astype(np.int32).ravel()
+            values["alpha.is_private"] = self.pruned.private.T.astype(np.int32).ravel()
             values["topics.shared"] = np.where(
                 self.pruned.private.all(axis=1), 0.0, self.pruned.shared
             )

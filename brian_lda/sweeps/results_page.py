@@ -132,13 +132,13 @@ def _classification(rows: Sequence[Row]) -> str:
 
 
 def _memory(rows: Sequence[Row]) -> str:
-    names = ("weights", "local_weights", "assignments", "corpus", "total")
+    names = ("weights", "eligibility", "local_weights", "assignments", "corpus", "total")
     body = [
         [row["corpus"].upper(), row["K"], row["algorithm"]]
         + [f"{float(row[f'{name}_bytes']) / 1e6:.2f}" for name in names]
         for row in rows
     ]
-    header = ["corpus", "K", "", "M^α", "M^β", "assignments", "tokens", "total (MB)"]
+    header = ["corpus", "K", "", "M^α", "N_zw, C_zd", "M^β", "assignments", "tokens", "total (MB)"]
     return markdown(header, body)
 
 

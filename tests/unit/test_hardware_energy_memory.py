@@ -57,7 +57,11 @@ def test_memory_by_hand():
     assert ed.weights == 4 * 50 * 1000 * 3 and ed.local_weights == 4 * 50 * 200 * 2
     semi = algorithm_memory("semi-spike-lda", **SIZES, batch_size=20)
     assert semi.local_weights == 4 * 50 * 20 and semi.corpus == 8 * 3000
-    assert semi.assignments == 3000 and semi.total == 4 * 50 * 1000 + 4000 + 24_000 + 3000
+    assert semi.eligibility == 2 * 50 * 1000  # N_zw, a counter of 16 bits per word synapse
+    assert semi.assignments == 3000
+    assert semi.total == 4 * 50 * 1000 + 100_000 + 4000 + 24_000 + 3000
+    du = algorithm_memory("du-spike-lda", **SIZES, batch_size=20)
+    assert du.eligibility == 2 * 50 * (1000 + 20) and ed.eligibility == cgs.eligibility == 0
     assert algorithm_memory("spike-cgs", **SIZES | {"n_topics": 300}).assignments == 60_000
 
 

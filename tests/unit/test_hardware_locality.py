@@ -5,7 +5,9 @@ import pytest
 from brian2 import BrianLogger, NetworkOperation, NeuronGroup, Synapses, linked_var, ms
 from brian_lda.models import du_spike_lda, ed_spike_lda, ed_spike_plsi, semi_spike_lda, spike_cgs
 
+from brian_lda.constraints import Constraints
 from brian_lda.errors import UnsupportedNetworkError
+from brian_lda.hardware import network_audit
 from brian_lda.hardware.data_flow import OTHER_TOPIC, TOPIC_CHIP
 from brian_lda.hardware.locality import NOT_SYNAPSE_LOCAL, PARAMETER_CROSSING, audit
 from brian_lda.parameters import (
@@ -17,6 +19,7 @@ from brian_lda.parameters import (
 )
 from brian_lda.spiking.circuit import Shape, build_circuit
 from brian_lda.spiking.inhibition import Poisson, Race
+from brian_lda.spiking.latency import Windowed
 from brian_lda.spiking.simulator import brian_settings
 
 BrianLogger.suppress_name("unused_brian_object")  # networks that are looked at and never run
@@ -58,6 +61,29 @@ NETWORKS = {  # build, copies kept from spikes, signals that reach the topics' c
     ),
     "spike_cgs": (spike_cgs.build, set(), RECALL),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("algorithm", list(network_audit.NETWORKS))
+def test_audit_by_name_finds_no_parameter_on_its_way(algorithm):
+    report = network_audit.audit_algorithm(algorithm)
+    assert report.violations == [] and report.parameter_bytes == 0 and report.n_statements > 10
+
+
+@pytest.mark.parametrize(
+    ("inhibition", "constraints"),
+    [
+        (Windowed(latency=2, window=3, normalised=False), Constraints()),
+        (Race(), Constraints(packet_loss=0.1, chip_of_topic=(0, 0, 1, 1))),
+        (Race(), Constraints(weight_bits=8, dead_synapses=0.1)),
+    ],
+)
+def test_limits_of_chips_do_not_make_a_network_less_local(inhibition, constraints):
+    with brian_settings("runtime", "numpy"):
+        circuit = ed_spike_lda.build(
+            EventDrivenParameters(K, 1.3), SHAPE, inhibition, constraints=constraints
+        )
+        report = audit(circuit)
+    assert report.violations == [] and report.parameter_bytes == 0
 
 
 @pytest.fixture(autouse=True)
