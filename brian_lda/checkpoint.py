@@ -14,6 +14,8 @@ import hashlib
 import json
 import logging
 import re
+import signal
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -220,6 +222,42 @@ class CheckpointSaver:
             )
         self._latest = time.monotonic()
         self._pause = max(self.seconds, (self._latest - started) / LARGEST_SHARE)
+
+
+class StopAfterIteration:
+    """Ctrl-C ends training after the iteration under way, where a checkpoint is exact.
+
+    A context and a callback for `fit`. A second Ctrl-C interrupts at once. (A KeyboardInterrupt
+    raised anywhere may be swallowed, or leave an iteration half done.)
+
+    Attributes
+    ----------
+    requested : bool
+        Whether Ctrl-C was pressed.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._before: Any = None
+
+    def __enter__(self) -> StopAfterIteration:
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def __call__(self, model: Any, record: dict[str, Any]) -> bool:
+        return self.requested
+
+    def _handle(self, number: int, frame: Any) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        logger.warning("stopping after this iteration; Ctrl-C again stops at once")
 
 
 def parse_interval(every: str | int) -> tuple[float, int]:

@@ -23,12 +23,13 @@ from brian_lda.checkpoint import (
     DEFAULT_EVERY,
     Checkpoint,
     CheckpointSaver,
+    StopAfterIteration,
     corpus_fingerprint,
     read_checkpoint,
     require_same,
 )
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
-from brian_lda.errors import ParameterError, RunFolderError
+from brian_lda.errors import BrianLDAError, ParameterError, RunFolderError
 from brian_lda.estimators import (
     CollapsedGibbsLDA,
     ProgressBar,
@@ -211,20 +212,26 @@ def finish_run(
     bar = ProgressBar(disable=quiet)
     model.callbacks = [TrackPerplexity(split.observed, split.heldout, every=every), bar]
     model.callbacks += [saver] if saver else []
-    interrupted = False
+    stop = StopAfterIteration()
+    model.callbacks.append(stop)
     try:
-        if checkpoint is None:
-            model.fit(split.train)
-        else:
-            model.resume(split.train, checkpoint)
-    except KeyboardInterrupt:
-        if not getattr(model, "history_", None):
+        with stop:
+            if checkpoint is None:
+                model.fit(split.train)
+            else:
+                model.resume(split.train, checkpoint)
+    except (KeyboardInterrupt, BrianLDAError) as error:
+        # Ctrl-C in a terminal also ends the compiler and the simulator, which is then an error.
+        if not (stop.requested or isinstance(error, KeyboardInterrupt)):
             raise
-        interrupted = True
-        if saver and model.between_iterations_:
-            saver.save(model)
+        if not getattr(model, "history_", None):
+            raise KeyboardInterrupt from error
+        stop.requested = True
     finally:
         bar.close()
+    interrupted = stop.requested and model.n_iter_ < model.n_iterations()
+    if interrupted and saver and model.between_iterations_:
+        saver.save(model)
     metrics = run_metrics(model, config, split, interrupted=interrupted)
     if saver:
         metrics["checkpoint_iteration"] = saver.saved_iteration if interrupted else None
