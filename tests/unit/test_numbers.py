@@ -1,0 +1,179 @@
+"""Numbers at the edge: finite results or a clear error, never NaN topics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+
+from brian_lda import (
+    CollapsedGibbsLDA,
+    SemiSpikeLDA,
+    SpikeCGS,
+    SpikeLDA,
+    SpikePLSI,
+    StochasticGradientMCMCLDA,
+    StochasticVariationalLDA,
+)
+from brian_lda.errors import BrianLDAError, DivergenceError, WeightOverflowError
+from brian_lda.estimators.trainers import require_finite
+from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.plasticity import flow, tau_1, tau_2
+from brian_lda.spiking.runner import check_weights
+
+MODELS = {
+    "SpikeCGS": lambda **o: SpikeCGS(max_iter=3, **o),
+    "ed-SpikeLDA": lambda **o: SpikeLDA(max_iter=3, **o),
+    "du-SpikeLDA": lambda **o: SpikeLDA(update="delayed", max_iter=3, **o),
+    "semi-SpikeLDA": lambda **o: SemiSpikeLDA(max_iter=3, **o),
+    "ed-SpikePLSI": lambda **o: SpikePLSI(max_iter=3, **o),
+    "CGS": lambda **o: CollapsedGibbsLDA(max_iter=3, **o),
+    "SVI": lambda **o: StochasticVariationalLDA(max_iter=3, **o),
+    "SGMCMC": lambda **o: StochasticGradientMCMCLDA(max_iter=3, **o),
+}
+MAP = ("ed-SpikeLDA", "du-SpikeLDA")  # lambda > 1
+
+
+@njit
+def _up_and_down(M, n_pairs):
+    """A count that goes up by one and down by one, in the log domain."""
+    for _ in range(n_pairs):
+        M = tau_1(tau_2(M))
+    return M
+
+
+@njit
+def _random_walk(M, n_updates, ceiling):
+    """Counts that wander between 1 and `ceiling`; returns the weight and the exact count."""
+    count = 1
+    state = np.uint64(88172645463325252)
+    for _ in range(n_updates):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        if count == ceiling or (count > 1 and state & np.uint64(1)):
+            M, count = tau_1(M), count - 1
+        else:
+            M, count = tau_2(M), count + 1
+    return M, count
+
+
+@pytest.mark.parametrize(
+    "n_updates", [10**6, pytest.param(10**8, marks=pytest.mark.long)], ids=["1e6", "1e8"]
+)
+@pytest.mark.parametrize("prior", [0.01, 0.1])
+def test_drift_of_tau_1_and_tau_2(prior, n_updates):
+    """Rounding walks: after n updates the count is off by about sqrt(n) units in the last place.
+
+    A topic that loses all its tokens must find its prior again, within 1 % of it, or phi of unused
+    topics would be wrong.
+    """
+    M, count = _random_walk(np.log(1.0 + prior), n_updates, 50)
+    drift = abs(np.exp(M) - (count + prior))
+    print(f"prior {prior:g}, {n_updates:.0e} updates: count off by {drift:.2e}")
+    assert drift < 0.01 * prior
+    stuck = _up_and_down(np.log(prior), n_updates // 2)
+    print(f"prior {prior:g}, up and down: off by {abs(np.exp(stuck) / prior - 1):.2e} of it")
+    assert abs(np.exp(stuck) / prior - 1) < 0.01
+
+
+def test_sweeps_keep_the_counts(bars):
+    """The weights of SpikeCGS against the counts of its own assignments, after 20 sweeps."""
+    model = SpikeCGS(n_topics=6, max_iter=20, random_state=0).fit(bars)
+    sampler = model.trainer_.sampler
+    C_wz, C_zd, _ = sampler._counts()
+    np.testing.assert_allclose(np.exp(sampler.M__alpha), C_wz + 0.01, rtol=1e-9)
+    np.testing.assert_allclose(np.exp(sampler.M__beta), C_zd + 0.1, rtol=1e-9)
+
+
+@pytest.mark.parametrize("M", [-700.0, -1.0, 0.0, 700.0])
+@pytest.mark.parametrize("eta", [1e-12, 1.0, 1e3])
+def test_flow_is_finite_at_the_edge(M, eta):
+    for c in (0.0, 1e-12, 1.0):
+        assert np.isfinite(flow(M, c, 1.0, eta))
+    assert flow(M, 1.0, 1.0, 1e3) == pytest.approx(0.0, abs=1e-9)  # the fixed point log(c/a)
+
+
+@pytest.mark.parametrize("edge", [-700.0, 700.0])
+@pytest.mark.parametrize("gauge", [True, False])
+def test_event_driven_goes_on_from_weights_at_the_edge(edge, gauge):
+    step = RobbinsMonro(scale=0.5, offset=1.0)
+    parameters = EventDrivenParameters(
+        n_topics=3, doc_topic_prior=np.full(3, 1.1), word_step=step, doc_step=step, gauge=gauge
+    )
+    network = EventDrivenReference(parameters, 4, np.array([50, 50]), seed=0)
+    state = network.state()
+    for name in ("m__alpha", "a__alpha", "p__beta"):
+        state.pop(name, None)
+    state["M__alpha"] = np.full((3, 4), edge)
+    state["M__alpha"][0] = -edge
+    state["M__beta"] = np.full((2, 3), edge)
+    network.set_state(state)
+    rng = np.random.default_rng(0)
+    winners = network.present(rng.integers(0, 4, 100), rng.integers(0, 2, 100))
+    assert set(winners) <= {0, 1, 2}
+    assert np.isfinite(network.M__alpha).all() and np.isfinite(network.M__beta).all()
+
+
+def test_spiking_networks_refuse_weights_beyond_the_edge():
+    check_weights({"alpha.M__alpha": np.array([-699.0, 699.0])})
+    for bad in (701.0, -701.0, np.nan, np.inf):
+        with pytest.raises(WeightOverflowError, match="M__alpha must be finite"):
+            check_weights({"alpha.M__alpha": np.array([0.0, bad])})
+
+
+def test_nan_is_noticed_in_the_iteration_in_which_it_appears():
+    with pytest.raises(DivergenceError, match="M__beta became infinite or not a number"):
+        require_finite(M__alpha=np.zeros(2), M__beta=np.array([0.0, np.nan]))
+
+
+def finite_or_refused(model, X):
+    """What is learnt is a probability, or the refusal is one of ours."""
+    try:
+        model.fit(X)
+    except BrianLDAError:
+        return False
+    phi, theta = model.components_, model.transform(X)
+    for p in (phi, theta):
+        assert np.isfinite(p).all() and (p >= 0).all()
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-9)
+    return True
+
+
+TEXTS = np.array([[3, 1, 0, 2], [0, 2, 2, 1], [1, 0, 4, 0]])
+EDGES = {
+    "V = 1": (np.array([[5], [3], [1]]), {}),
+    "one-word documents": (np.eye(6, dtype=int), {}),
+    "one document of one word": (np.array([[1, 0, 0]]), {}),
+    "K > N": (np.array([[1, 1], [0, 1]]), {"n_topics": 10}),
+    "empty documents": (np.array([[0, 0], [1, 1], [0, 0]]), {}),
+}
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("name", MODELS)
+def test_small_corpora(name, edge):
+    X, options = EDGES[edge]
+    model = MODELS[name](random_state=0, **({"n_topics": 2} | options))
+    assert finite_or_refused(model, X)
+
+
+@pytest.mark.parametrize("prior", [1e-6, 1e3])
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "ed-SpikePLSI"])
+def test_extreme_priors(name, prior):
+    """lambda of a MAP estimator is 1 + prior: kappa = K * prior."""
+    lamda = 1.0 + prior if name in MAP else prior
+    options = {"n_topics": 3, "doc_topic_prior": lamda, "topic_word_prior": prior}
+    assert finite_or_refused(MODELS[name](random_state=0, **options), TEXTS)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_document_of_a_million_tokens(name):
+    counts = np.random.default_rng(0).multinomial(10**6, np.full(20, 0.05))
+    X = np.vstack([counts, np.ones(20, int)])
+    model = MODELS[name](n_topics=3, random_state=0)
+    model.max_iter = 1
+    if hasattr(model, "local_iterations"):
+        model.local_iterations = 1
+    assert finite_or_refused(model, X)
