@@ -162,9 +162,10 @@ class _Unread:
 
 def _add_up(words: list[np.ndarray], counts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The distinct words of all shards and the sum of their counts."""
-    distinct, place = np.unique(np.concatenate(words), return_inverse=True)
+    distinct = np.unique(np.concatenate(words))
     total = np.zeros((len(distinct), counts[0].shape[1]), np.int32)
-    np.add.at(total, place, np.concatenate(counts))
+    for of_shard, N_zw in zip(words, counts, strict=True):
+        total[np.searchsorted(distinct, of_shard)] += N_zw  # the words of a shard are distinct
     return distinct.astype(np.int32), total
 
 
