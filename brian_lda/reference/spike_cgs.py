@@ -22,7 +22,25 @@ from brian_lda.reference.assignments import AssignmentSampler
 from brian_lda.reference.plasticity import tau_1, tau_2
 
 
-class SpikeCGSReference(AssignmentSampler):
+class LogCountSampler(AssignmentSampler):
+    """What both twins of SpikeCGS share: Phi and Theta from weights that are logs of counts.
+
+    They offer `M__alpha` [topic, word], `M__beta` [doc, topic] and `b` [topic].
+    """
+
+    @property
+    def phi(self) -> np.ndarray:
+        """(C_wz + varphi_w) / (C_z + sum varphi), [topic, word]."""
+        return np.exp(self.M__alpha - self.b[:, None])
+
+    @property
+    def theta(self) -> np.ndarray:
+        """(C_zd + lambda_z) / (N_d + sum lambda), [doc, topic]."""
+        counts = np.exp(self.M__beta)
+        return counts / counts.sum(axis=1, keepdims=True)
+
+
+class SpikeCGSReference(LogCountSampler):
     """Rate-level twin of the SpikeCGS network; parameters as in `AssignmentSampler`."""
 
     def __init__(self, words: np.ndarray, docs: np.ndarray, **arguments: Any) -> None:
@@ -51,20 +69,9 @@ class SpikeCGSReference(AssignmentSampler):
         return np.array(self._M__alpha.T, order="C")
 
     @property
-    def phi(self) -> np.ndarray:
-        """(C_wz + varphi_w) / (C_z + sum varphi), [topic, word]."""
-        return np.exp(self.M__alpha - self.b[:, None])
-
-    @property
     def M__beta(self) -> np.ndarray:
         """log(C_zd + lambda_z), [doc, topic]."""
         return self._M__beta.copy()
-
-    @property
-    def theta(self) -> np.ndarray:
-        """(C_zd + lambda_z) / (N_d + sum lambda), [doc, topic]."""
-        counts = np.exp(self._M__beta)
-        return counts / counts.sum(axis=1, keepdims=True)
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next token depends on."""

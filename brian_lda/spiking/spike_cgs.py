@@ -12,7 +12,7 @@ import numpy as np
 
 from brian_lda.constraints import Constraints
 from brian_lda.models import spike_cgs
-from brian_lda.reference.assignments import AssignmentSampler
+from brian_lda.reference.spike_cgs import LogCountSampler
 from brian_lda.spiking.assignments import NEVER_ASSIGNED
 from brian_lda.spiking.circuit import Shape
 from brian_lda.spiking.inhibition import Inhibition
@@ -20,7 +20,7 @@ from brian_lda.spiking.recording import Recording, Spikes
 from brian_lda.spiking.runner import CircuitRunner, checked_tokens, pad, round_up
 
 
-class SpikeCGSSpiking(AssignmentSampler):
+class SpikeCGSSpiking(LogCountSampler):
     """Spiking SpikeCGS.
 
     Parameters
@@ -119,17 +119,6 @@ class SpikeCGSSpiking(AssignmentSampler):
     def b(self) -> np.ndarray:
         """log(C_z + sum varphi), [topic]."""
         return self._values["topics.b"].copy()
-
-    @property
-    def phi(self) -> np.ndarray:
-        """(C_wz + varphi_w) / (C_z + sum varphi), [topic, word]."""
-        return np.exp(self.M__alpha - self.b[:, None])
-
-    @property
-    def theta(self) -> np.ndarray:
-        """(C_zd + lambda_z) / (N_d + sum lambda), [doc, topic]."""
-        counts = np.exp(self.M__beta)
-        return counts / counts.sum(axis=1, keepdims=True)
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next token depends on."""
