@@ -244,7 +244,7 @@ def topics_of_reuters(options: argparse.Namespace, say) -> None:
 
 
 def save(figure: plt.Figure, path: Path) -> None:
-    figure.savefig(path)
+    figure.savefig(path, bbox_inches="tight")
     plt.close(figure)
 
 
