@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from brian_lda.checkpoint import read_checkpoint
 from brian_lda.corpus import Corpus, holdout_split, load_corpus
-from brian_lda.errors import BrianLDAError, RunFolderError
+from brian_lda.errors import BrianLDAError, CheckpointError, RunFolderError
 from brian_lda.estimators import TopicModel
-from brian_lda.runs import CONFIG, METRICS, MODEL
+from brian_lda.runs import CHECKPOINT, CONFIG, METRICS, MODEL
 from brian_lda.spiking.recording import Spikes
 from brian_lda.spiking.replay import replay_tokens
 
@@ -37,6 +38,8 @@ class RunData:
     config : dict
     metrics : dict or None
         None while the run has written none.
+    progress : list of dict
+        Evaluated iterations so far: of `metrics`, or of a running run's checkpoint.
     topics : list of dict
         topic, share (mean theta), words, examples (list of str).
     vocabulary : tuple of str
@@ -53,6 +56,7 @@ class RunData:
     folder: Path
     config: dict[str, Any]
     metrics: dict[str, Any] | None = None
+    progress: list[dict[str, Any]] = field(default_factory=list)
     topics: list[dict[str, Any]] = field(default_factory=list)
     vocabulary: tuple[str, ...] = ()
     spikes: Spikes | None = None
@@ -80,8 +84,10 @@ def collect_run(folder: str | Path, *, data_dir: str | Path | None = None) -> Ru
     data = RunData(folder, _read_json(folder / CONFIG))
     if (folder / METRICS).is_file():
         data.metrics = _read_json(folder / METRICS)
+        data.progress = data.metrics.get("history", [])
     else:
         data.notes.append(f"No {METRICS} yet: the run is still going on, or was stopped hard.")
+        _read_progress(data)
     for path in sorted(folder.glob("hardware*.json")):
         data.hardware[path.name] = _read_json(path)
     data.pages = sorted(path.name for path in folder.glob("hardware*.html"))
@@ -95,6 +101,23 @@ def collect_run(folder: str | Path, *, data_dir: str | Path | None = None) -> Ru
     if corpus is not None:
         data.spikes = _replay(model, corpus, int(data.config.get("seed", 0)))
     return data
+
+
+def _read_progress(data: RunData) -> None:
+    """The learning curve of a run that has not ended, from its latest checkpoint."""
+    path = data.folder / CHECKPOINT
+    if not path.is_file():
+        return
+    try:
+        history = read_checkpoint(path).history
+    except CheckpointError as error:
+        data.notes.append(str(error))
+        return
+    data.progress = [record for record in history if "perplexity" in record]
+    data.notes.append(
+        f"Its latest checkpoint is from iteration {len(history)}. If it was stopped, go on with: "
+        f"python sims/train.py --resume {data.folder}"
+    )
 
 
 def _corpus(data: RunData, data_dir: str | Path | None) -> Corpus | None:

@@ -63,7 +63,9 @@ def report_page(data: RunData) -> HtmlPage:
     )
     for note in data.notes:
         page.paragraph(note)
-    _result(page, data.metrics)
+    if data.metrics is not None:
+        _result(page, data.metrics)
+    _learning_curve(page, data)
     if data.topics:
         page.section("Topics").paragraph(
             "Largest first; share is the mean of θ over the documents that were looked at."
@@ -82,9 +84,7 @@ def report_page(data: RunData) -> HtmlPage:
     return page
 
 
-def _result(page: HtmlPage, metrics: dict[str, Any] | None) -> None:
-    if metrics is None:
-        return
+def _result(page: HtmlPage, metrics: dict[str, Any]) -> None:
     page.section("Result")
     if metrics.get("interrupted"):
         page.paragraph("The run was interrupted; this is what it had learnt by then.")
@@ -97,13 +97,16 @@ def _result(page: HtmlPage, metrics: dict[str, Any] | None) -> None:
         "of these at the floor": metrics["floor_tokens"],
     }
     page.table([shown])
-    history = metrics.get("history", [])
-    if len(history) > 1:
-        figure = Figure(figsize=(6.5, 3), layout="constrained")
-        curve = {metrics["algorithm"]: np.array([[record["perplexity"] for record in history]])}
-        iterations = np.array([record["iteration"] for record in history])
-        plot_learning_curves(curve, figure.add_subplot(), x=iterations)
-        page.figure(figure, caption="Held-out perplexity while learning.")
+
+
+def _learning_curve(page: HtmlPage, data: RunData) -> None:
+    if len(data.progress) < 2:
+        return
+    figure = Figure(figsize=(6.5, 3), layout="constrained")
+    perplexity = np.array([[record["perplexity"] for record in data.progress]])
+    iterations = np.array([record["iteration"] for record in data.progress])
+    plot_learning_curves({data.config["algorithm"]: perplexity}, figure.add_subplot(), x=iterations)
+    page.figure(figure, caption="Held-out perplexity while learning.")
 
 
 def _topic_row(topic: Mapping[str, Any]) -> dict[str, Any]:

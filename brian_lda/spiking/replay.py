@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
+from brian_lda.spiking.comparison import FROZEN
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from brian_lda.spiking.inhibition import Poisson
 from brian_lda.spiking.recording import Recording, Spikes
 
-FROZEN = RobbinsMonro(scale=1e-12, power=0.0)  # weights move by less than rounding errors
 SMALLEST = 1e-300  # a probability of 0 gets a weight that is a number
 
 

@@ -26,7 +26,7 @@ def test_runs_from_top_to_bottom(path, tmp_path):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert not any(cell.outputs or cell.execution_count for cell in code), "stored with outputs"
     client = nbclient.NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
+        notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
     )
     client.execute()
     images = [

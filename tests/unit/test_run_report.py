@@ -10,6 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
+from brian_lda.checkpoint import Checkpoint, write_checkpoint
 from brian_lda.errors import RunFolderError
 from brian_lda.run_report import collect_run, write_report
 from brian_lda.runs import RunConfig, train_run
@@ -73,6 +74,20 @@ def test_page_of_a_running_run(finished, tmp_path):
     shutil.copy(finished / "config.json", tmp_path)
     html = write_report(tmp_path).read_text(encoding="utf-8")
     assert "still going on" in html and "n_topics" in html and "<canvas" not in html
+
+
+def test_a_running_run_shows_how_far_it_is(finished, tmp_path):
+    shutil.copy(finished / "config.json", tmp_path)
+    history = [{"iteration": i, "perplexity": 900.0 / i} for i in (1, 2, 3)]
+    history.append({"iteration": 4})  # not every iteration is evaluated
+    write_checkpoint(
+        tmp_path / "checkpoint.h5", Checkpoint({}, {}, {}, 0, history, {"z": np.zeros(3)})
+    )
+    assert [r["iteration"] for r in collect_run(tmp_path).progress] == [1, 2, 3]
+    html = write_report(tmp_path).read_text(encoding="utf-8")
+    assert "iteration 4" in html and "--resume" in html and "while learning" in html
+    (tmp_path / "checkpoint.h5").write_bytes(b"torn")
+    assert "cannot go on from" in write_report(tmp_path).read_text(encoding="utf-8")
 
 
 def test_without_its_corpus_the_topics_remain(finished, tmp_path):
