@@ -2,8 +2,7 @@
 
 One HDF5 file, replaced atomically. Nothing in it is ever executed or unpickled:
 
-user block   "brian_lda checkpoint", and the SHA-256 of everything behind it: a damaged file is
-             refused before the HDF5 library sees it
+user block   checksum (`brian_lda.hdf5_files`)
 /            attribute "about" (JSON): format version, config, corpus, versions, seed, history
 /state/*     arrays of the trainer
 """
@@ -28,13 +27,11 @@ import numpy as np
 from brian_lda.atomic_files import atomic_file
 from brian_lda.corpus import Corpus
 from brian_lda.errors import CheckpointError, DivergenceError
-from brian_lda.hdf5_files import hdf5_image, read_arrays
+from brian_lda.hdf5_files import check_seal, read_arrays, sealed_image
 
 logger = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
-USER_BLOCK = 512  # the smallest that HDF5 allows
-MAGIC = b"brian_lda checkpoint\nsha256 "
 # A kill then costs at most 10 s of work and the iteration under way.
 DEFAULT_EVERY = "10s"
 LARGEST_SHARE = 0.05  # of a run's time may be spent writing checkpoints at timed intervals
@@ -100,13 +97,10 @@ def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
         for name, array in checkpoint.state.items():
             file.create_dataset(f"state/{name}", data=array)
 
-    image = hdf5_image(write)
-    head = MAGIC + hashlib.sha256(image).hexdigest().encode() + b"\n"
-    path = Path(path)
+    path, image = Path(path), sealed_image("checkpoint", write)
     try:
-        with atomic_file(path) as scratch, open(scratch, "wb") as file:
-            file.write(head.ljust(USER_BLOCK, b"\0"))
-            file.write(image)
+        with atomic_file(path) as scratch:
+            scratch.write_bytes(image)
     except OSError as error:
         raise CheckpointError(f"cannot write the checkpoint {path}: {error}.") from error
 
@@ -115,18 +109,11 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     """Read a checkpoint; anything but a complete, undamaged one is refused."""
     path = Path(path)
     try:
-        with open(path, "rb") as raw:
-            user_block = raw.read(USER_BLOCK)
-            digest = hashlib.file_digest(raw, "sha256").hexdigest()
-    except OSError as error:
-        raise CheckpointError(f"cannot read the checkpoint {path}: {error}.") from error
-    if not user_block.startswith(MAGIC):
-        raise CheckpointError(f"{path} is not a checkpoint of brian_lda.")
-    if user_block[len(MAGIC) :].split(b"\n")[0] != digest.encode():
+        check_seal(path, "checkpoint")
+    except (OSError, ValueError) as error:
         raise CheckpointError(
-            f"{path} is damaged: its content does not have the checksum in its head. Start the "
-            "run anew, or put back a copy of the file."
-        )
+            f"cannot go on from {path}: {error}. Start the run anew, or put back a copy."
+        ) from error
     try:
         with h5py.File(path, "r") as file:
             about = json.loads(file.attrs["about"])

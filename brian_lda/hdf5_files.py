@@ -1,24 +1,55 @@
-"""HDF5 files, written so that a full disk is an error and no crash, and read with suspicion."""
+"""HDF5 files, written so that a full disk is an error and no crash, and read with suspicion.
+
+The HDF5 library is not made for damaged files (one flipped bit can hang it) nor for full disks
+(which end the process). So a file is made in memory and written in one go, and its user block, a
+place that HDF5 leaves to applications, holds the SHA-256 of what follows: a file that was damaged,
+cut or edited is refused before the library sees it. Any HDF5 tool reads these files.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 import h5py
 import numpy as np
 
+USER_BLOCK = 512  # the smallest that HDF5 allows
 
-def hdf5_image(write: Callable[[h5py.File], None]) -> bytes:
-    """The bytes of an HDF5 file with what `write` puts into it, made in memory.
 
-    The HDF5 library must not meet a full disk: it fails when the file is closed, keeps it open and
-    in the end takes the process down with a segmentation fault (seen with HDF5 2.0).
+def sealed_image(kind: str, write: Callable[[h5py.File], None]) -> bytes:
+    """The bytes of an HDF5 file with what `write` puts into it, behind its seal.
+
+    In memory: on a full disk the library fails when the file is closed, keeps it open and in the
+    end takes the process down with a segmentation fault (seen with HDF5 2.0).
     """
     with h5py.File("image", "w", driver="core", backing_store=False) as file:
         write(file)
         file.flush()
-        return file.id.get_file_image()
+        image = file.id.get_file_image()
+    return _head(kind, hashlib.sha256(image).hexdigest()).ljust(USER_BLOCK, b"\0") + image
+
+
+def check_seal(path: Path, kind: str) -> None:
+    """Refuse a file that is not, byte for byte, what `sealed_image` made.
+
+    Raises
+    ------
+    ValueError
+        Says what is wrong; the caller knows what to do about it.
+    """
+    with open(path, "rb") as raw:
+        user_block = raw.read(USER_BLOCK)
+        digest = hashlib.file_digest(raw, "sha256").hexdigest()
+    if not user_block.startswith(_head(kind, "")[:-1]):
+        raise ValueError(f"it is not a {kind} of brian_lda")
+    if user_block != _head(kind, digest).ljust(USER_BLOCK, b"\0"):
+        raise ValueError("it is damaged: its content does not have the checksum in its head")
+
+
+def _head(kind: str, digest: str) -> bytes:
+    return f"brian_lda {kind}\nsha256 {digest}\n".encode()
 
 
 def read_array(group: h5py.Group, name: str, path: Path) -> np.ndarray:

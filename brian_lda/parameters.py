@@ -323,6 +323,9 @@ def step_rule_from_dict(data: dict[str, Any]) -> Any:
     known = {rule.__name__: rule for rule in (RobbinsMonro, VarianceTracking, AdaGrad, RMSProp)}
     data = dict(data)
     name = data.pop("rule", None)
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise ParameterError(f"step rule must be one of {sorted(known)}; found {name!r}.")
-    return known[name](**data)
+    try:
+        return known[name](**data)
+    except TypeError as error:  # an unknown field, or a text where a number belongs
+        raise ParameterError(f"{name} cannot be made from {data!r}: {error}.") from error

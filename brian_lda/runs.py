@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,17 @@ class RunConfig:
     data_dir: str | None = None
     evaluate_every: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
+
+
+_OPTIONAL_INT, _PRIOR = (int, type(None)), (int, float, list, type(None))
+FIELD_TYPES: dict[str, Any] = {  # in config.json
+    **dict.fromkeys(("algorithm", "backend", "corpus"), str),
+    **dict.fromkeys(("n_topics", "seed", "split_seed"), int),
+    **dict.fromkeys(("prior", "word_prior"), _PRIOR),
+    **dict.fromkeys(("iterations", "evaluate_every"), _OPTIONAL_INT),
+    "data_dir": (str, type(None)),
+    "options": dict,
+}
 
 
 def make_model(config: RunConfig) -> TopicModel:
@@ -269,11 +280,15 @@ def read_config(folder: Path) -> tuple[RunConfig, dict[str, str]]:
         )
     data = read_json(folder / CONFIG)
     started_with = data.pop("versions", {})
-    unknown = sorted(set(data) - {field.name for field in fields(RunConfig)})
-    if unknown or not isinstance(started_with, dict):
-        raise RunFolderError(
-            f"{folder / CONFIG} holds {unknown or 'versions'}, which we cannot read."
-        )
+    if not isinstance(started_with, dict):
+        raise RunFolderError(f"{folder / CONFIG}: versions must be an object.")
+    for name, value in data.items():
+        if name not in FIELD_TYPES:
+            raise RunFolderError(
+                f"{folder / CONFIG}: {name} is no field of a run; known: {', '.join(FIELD_TYPES)}."
+            )
+        if not isinstance(value, FIELD_TYPES[name]) or isinstance(value, bool):
+            raise RunFolderError(f"{folder / CONFIG}: {name} cannot be {value!r}.")
     return RunConfig(**data), started_with
 
 

@@ -1,5 +1,6 @@
 """Model files: HDF5, readable by any HDF5 tool; nothing in them is ever executed.
 
+user block   checksum (`brian_lda.hdf5_files`)
 /            attributes: format, format_version, class, parameters (JSON), history (JSON), versions
 /components  float64 [topic, word]
 /vocabulary  UTF-8 strings [word], if known
@@ -18,7 +19,13 @@ import numpy as np
 
 from brian_lda.atomic_files import atomic_file
 from brian_lda.errors import ModelFileError
-from brian_lda.hdf5_files import hdf5_image, read_array, read_arrays, stored_dataset
+from brian_lda.hdf5_files import (
+    check_seal,
+    read_array,
+    read_arrays,
+    sealed_image,
+    stored_dataset,
+)
 from brian_lda.parameters import (
     AdaGrad,
     RMSProp,
@@ -29,7 +36,7 @@ from brian_lda.parameters import (
 )
 
 FORMAT = "brian_lda model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _STEP_RULES = (RobbinsMonro, VarianceTracking, AdaGrad, RMSProp)
 _NOT_SAVED = ("callbacks", "brian2_options")
 
@@ -39,9 +46,10 @@ def save_model(model: Any, path: str | Path) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise ModelFileError(f"cannot save to {path}: the folder {path.parent} does not exist.")
+    image = sealed_image("model", lambda file: _write(model, file))
     try:
         with atomic_file(path) as scratch:
-            scratch.write_bytes(hdf5_image(lambda file: _write(model, file)))
+            scratch.write_bytes(image)
     except OSError as error:
         raise ModelFileError(f"cannot write {path}: {error}.") from error
 
@@ -75,6 +83,10 @@ def load_model(path: str | Path, classes: dict[str, type]) -> Any:
     if not path.is_file():
         raise ModelFileError(f"there is no model file {path}.")
     try:
+        check_seal(path, "model")
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"cannot read {path}: {error}. Put back a copy.") from error
+    try:
         with h5py.File(path, "r") as file:
             return _read(file, path, classes)
     except ModelFileError:
@@ -82,8 +94,7 @@ def load_model(path: str | Path, classes: dict[str, type]) -> Any:
     # h5py passes on whatever the HDF5 library stumbles over, in any of these classes.
     except (OSError, RuntimeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(
-            f"{path} is not a readable HDF5 file ({error}); it is damaged or was not written by "
-            "save()."
+            f"{path} does not hold what a model file holds: {error}. Was it written by save()?"
         ) from error
 
 

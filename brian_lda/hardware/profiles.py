@@ -14,7 +14,6 @@ then not checked.
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ EVIDENCE = {
     "D": "derived",
     "U": "the user's own",
 }
+LARGEST_FIGURE = 1e18  # beyond any chip; what is computed from it must not overflow
 SMALLEST_FAN_IN = 3  # a private word, the shared synapse of all others, a document
 
 # field: (kind, smallest value, what it says)
@@ -126,7 +126,7 @@ def load_chip(name_or_path: str | Path) -> ChipProfile:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ChipProfileError(f"cannot read the chip profile {file}: {error}.") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # numbers of 4300 digits, a thousand brackets
         raise ChipProfileError(f"{file} is not TOML: {error}.") from error
     return parse_chip(data, str(file.name))
 
@@ -170,7 +170,7 @@ def _figure(file: str, field: str, table: Any) -> Figure:
         raise ChipProfileError(
             f"{file}: {field} ({meaning}) must be a {kind.__name__}; found {value!r}."
         )
-    if kind in (int, float) and not (math.isfinite(value) and value >= smallest):
+    if kind in (int, float) and not smallest <= value < LARGEST_FIGURE:
         raise ChipProfileError(
             f"{file}: {field} ({meaning}) must be at least {smallest}; found {value!r}."
             + (
@@ -180,7 +180,7 @@ def _figure(file: str, field: str, table: Any) -> Figure:
                 else ""
             )
         )
-    if evidence not in EVIDENCE:
+    if not isinstance(evidence, str) or evidence not in EVIDENCE:
         raise ChipProfileError(
             f"{file}: evidence of {field} must be one of {', '.join(EVIDENCE)}; found {evidence!r}."
         )

@@ -258,7 +258,7 @@ def test_a_damaged_checkpoint_is_refused_before_hdf5_sees_it(killed):
     with pytest.raises(CheckpointError, match="damaged"):
         resume_run(killed)
     (killed / CHECKPOINT).write_bytes(b"")
-    with pytest.raises(CheckpointError, match="not a checkpoint"):
+    with pytest.raises(CheckpointError, match="not a checkpoint of brian_lda"):
         resume_run(killed)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from brian_lda import SemiSpikeLDA, SpikeLDA, StochasticVariationalLDA, TopicModel
 from brian_lda.errors import ModelFileError
+from brian_lda.hdf5_files import sealed_image
 from brian_lda.parameters import RobbinsMonro
 
 
@@ -24,6 +25,81 @@ def model(bars):
 def path(model, tmp_path):
     model.save(tmp_path / "model.h5")
     return tmp_path / "model.h5"
+
+
+def reseal(path, edit):
+    """Change a file and give it a valid checksum again: somebody meant it."""
+    with h5py.File(path) as old:
+
+        def copy(new):
+            new.attrs.update(old.attrs)
+            for name in old:
+                old.copy(name, new)
+            edit(new)
+
+        image = sealed_image("model", copy)
+    path.write_bytes(image)
+
+
+def test_an_edited_file_is_refused(path):
+    with h5py.File(path, "a") as file:
+        file.attrs["class"] = "SpikeLDA"
+    with pytest.raises(ModelFileError, match="damaged"):
+        TopicModel.load(path)
+
+
+def claim_too_much(file):
+    del file["components"]
+    file.create_dataset("components", shape=(6, 10**12), dtype="f8", chunks=(1, 1000))
+
+
+def compress(file):
+    zeros = np.zeros((6, 1000))
+    del file["components"]
+    file.create_dataset("components", data=zeros, compression="gzip")
+
+
+def link_elsewhere(file):
+    del file["components"]
+    file["components"] = h5py.ExternalLink("/etc/hostname", "/x")
+
+
+def point_inside(file):
+    del file["state/n_updates"]
+    file["state/n_updates"] = h5py.SoftLink("/components")
+
+
+def turn_to_text(file):
+    del file["components"]
+    file["components"] = np.array([b"x"] * 6)
+
+
+def put_in_nan(file):
+    file["components"][0, 0] = np.nan
+
+
+def drop_a_word(file):
+    words = file["vocabulary"][:-1]
+    del file["vocabulary"]
+    file["vocabulary"] = words
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (claim_too_much, "claims the shape"),
+        (compress, "compressed"),
+        (link_elsewhere, "link to somewhere else"),
+        (point_inside, "link to somewhere else"),
+        (turn_to_text, "expected numbers"),
+        (put_in_nan, "finite"),
+        (drop_a_word, "8 words for 9 columns"),
+    ],
+)
+def test_hostile_files_are_refused_before_allocation(path, edit, message):
+    reseal(path, edit)
+    with pytest.raises(ModelFileError, match=message):
+        TopicModel.load(path)
 
 
 def test_everything_comes_back(model, path, bars):
@@ -56,9 +132,9 @@ def test_bad_files_give_a_message(path, tmp_path):
     with pytest.raises(ModelFileError, match="there is no model file"):
         TopicModel.load(tmp_path / "nothing.h5")
     (tmp_path / "text.h5").write_text("not HDF5")
-    with pytest.raises(ModelFileError, match="not a readable HDF5 file"):
+    with pytest.raises(ModelFileError, match="not a model of brian_lda"):
         TopicModel.load(tmp_path / "text.h5")
-    (tmp_path / "cut.h5").write_bytes(path.read_bytes()[:500])
+    (tmp_path / "cut.h5").write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ModelFileError, match="damaged"):
         TopicModel.load(tmp_path / "cut.h5")
     with h5py.File(tmp_path / "foreign.h5", "w") as file:
@@ -79,8 +155,10 @@ def test_bad_files_give_a_message(path, tmp_path):
     ],
 )
 def test_tampered_attributes_give_a_message(path, attribute, value, message):
-    with h5py.File(path, "a") as file:
+    def edit(file):
         file.attrs[attribute] = value
+
+    reseal(path, edit)
     with pytest.raises(ModelFileError, match=message):
         TopicModel.load(path)
 
