@@ -94,8 +94,9 @@ def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
 
     def write(file: h5py.File) -> None:
         file.attrs["about"] = json.dumps(about)
+        group = file.create_group("state")
         for name, array in checkpoint.state.items():
-            file.create_dataset(f"state/{name}", data=array)
+            group.create_dataset(name, data=array)
 
     path, image = Path(path), sealed_image("checkpoint", write)
     try:

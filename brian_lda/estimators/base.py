@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
@@ -76,16 +77,15 @@ class TopicModel(TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, checkpoint: Checkpoint | None = None) -> Self:
         source = as_source(X)
+        self._check_memory(source)
         self._check_parameters()
         self.vocabulary_ = X.vocabulary if isinstance(X, (Corpus, TokenStore)) else None
         self.n_features_in_ = source.n_words
         self.history_: list[dict[str, Any]] = []
+        self.seed_ = self._seed() if checkpoint is None else checkpoint.seed
         with self._threads():
-            if checkpoint is None:
-                self.trainer_ = self._make_trainer(source, self._seed())
-            else:
-                self.seed_ = checkpoint.seed
-                self.trainer_ = self._make_trainer(source, self.seed_)
+            self.trainer_ = self._make_trainer(source, self.seed_)
+            if checkpoint is not None:
                 restore(self.trainer_, checkpoint.state)
                 self.history_ = list(checkpoint.history)
             self._train(self.n_iterations() - len(self.history_))
@@ -228,6 +228,26 @@ class TopicModel(TransformerMixin, BaseEstimator):
         if self.backend == "brian2" and not self.spiking:
             raise BackendError(
                 f"{type(self).__name__} is a baseline without spikes; use backend='rate'."
+            )
+
+    def _check_memory(self, source: Corpus | TokenStore) -> None:
+        """Refuse weights [topic, word] that this machine cannot hold, before trying to."""
+        if not hasattr(os, "sysconf") or not isinstance(self.n_topics, (int, np.integer)):
+            return
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        needed = 8 * int(self.n_topics) * source.n_words
+        if needed > memory:
+            raise ParameterError(
+                f"the weights of n_topics={self.n_topics} topics over {source.n_words} words take "
+                f"{needed / 1e9:.0f} GB and do not fit into memory ({memory / 1e9:.0f} GB)."
+            )
+
+    def _refuse_if_loaded(self) -> None:
+        """partial_fit of a loaded model would silently begin anew: its step sizes are not kept."""
+        if getattr(self, "trainer_", None) is None and hasattr(self, "state_"):
+            raise ParameterError(
+                "a model that was loaded from a file cannot go on learning: keep the fitted object "
+                "for partial_fit, resume its run (sims/train.py --resume), or fit a new model."
             )
 
     def _check_vocabulary(self, counts: Any) -> None:

@@ -152,6 +152,7 @@ class StochasticVariationalLDA(TopicModel):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """One pass over newly arrived documents, in mini-batches; needs `total_documents`."""
         self._check_parameters()
+        self._refuse_if_loaded()
         X = as_source(X)
         if getattr(self, "trainer_", None) is None:
             if self.total_documents is None:

@@ -100,6 +100,7 @@ def event_partial_fit(model: TopicModel, X: Any, lamda: Any) -> TopicModel:
     its random start, and M^alpha would learn that.
     """
     model._check_parameters()
+    model._refuse_if_loaded()
     corpus = in_memory(as_source(X), type(model).__name__)
     trainer = getattr(model, "trainer_", None)
     if trainer is None:

@@ -84,6 +84,7 @@ class _MiniBatchModel(TopicModel):
 
     def _batch_partial_fit(self, X: Any) -> Self:
         self._check_parameters()
+        self._refuse_if_loaded()
         X = as_source(X)
         if getattr(self, "trainer_", None) is None:
             self.n_features_in_, self.history_ = X.n_words, []

@@ -1,4 +1,4 @@
-"""Damaged input files, thousands of them; called by test_fuzz.py as KIND N SEED FOLDER.
+"""Damaged input files, thousands of them; called by test_fuzz.py as KINDS N SEED FOLDER.
 
 Every file must be read, or refused with an error of ours, within a second or so and without much
 memory. Runs in a process of its own: a hang, a crash of the HDF5 library or a memory blow-up is
@@ -97,13 +97,21 @@ def config(folder):
     return [folder / "run" / "config.json"], read
 
 
-def main(kind, n, seed, folder):
-    files, read = globals()[kind](Path(folder))
-    originals = [file.read_bytes() for file in files]
-    read()
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def main(kinds, n, seed, folder):
+    readers = {}
+    for kind in kinds.split(","):
+        (Path(folder) / kind).mkdir()
+        readers[kind] = globals()[kind](Path(folder) / kind)
+        readers[kind][1]()  # the undamaged file
     in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (in_use + EXTRA_MEMORY, resource.RLIM_INFINITY))
+    print(json.dumps({kind: fuzz(*readers[kind], n, seed, Path(folder)) for kind in readers}))
+
+
+def fuzz(files, read, n, seed, folder):
+    """How many damaged files were read and refused, and the memory that took."""
+    originals = [file.read_bytes() for file in files]
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     rng, outcome = np.random.default_rng(seed), {"read": 0, "refused": 0}
     for i in range(n):
         which = int(rng.integers(len(files)))
@@ -116,15 +124,14 @@ def main(kind, n, seed, folder):
             assert str(error).strip(), "an error without a message"
             outcome["refused"] += 1
         except BaseException:
-            kept = Path(folder) / "culprit"
-            kept.write_bytes(files[which].read_bytes())
+            (folder / "culprit").write_bytes(files[which].read_bytes())
             traceback.print_exc()
             raise SystemExit(f"file {i} of seed {seed}: no error of ours") from None
         finally:
             signal.alarm(0)
         files[which].write_bytes(originals[which])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({**outcome, "megabytes_more": round((peak - used) / 1e6, 1)}))
+    return {**outcome, "megabytes_more": round((peak - used) / 1e6, 1)}
 
 
 if __name__ == "__main__":

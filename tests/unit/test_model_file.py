@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from brian_lda import SemiSpikeLDA, SpikeLDA, StochasticVariationalLDA, TopicModel
-from brian_lda.errors import ModelFileError
+from brian_lda.errors import ModelFileError, ParameterError
 from brian_lda.hdf5_files import sealed_image
 from brian_lda.parameters import RobbinsMonro
 
@@ -168,3 +168,21 @@ def test_saving_where_there_is_no_folder_says_so_and_leaves_nothing(model, tmp_p
         model.save(tmp_path / "no" / "model.h5")
     model.save(tmp_path / "model.h5")
     assert [file.name for file in tmp_path.iterdir()] == ["model.h5"]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SemiSpikeLDA(n_topics=2, max_iter=1, random_state=0),
+        SpikeLDA(n_topics=2, max_iter=1, random_state=0),
+        StochasticVariationalLDA(n_topics=2, max_iter=1, random_state=0, total_documents=2),
+    ],
+)
+def test_a_loaded_model_does_not_silently_begin_anew(model, tmp_path):
+    X = np.array([[2, 0, 1], [0, 3, 1]])
+    model.fit(X).partial_fit(X)
+    model.save(tmp_path / "model.h5")
+    loaded = TopicModel.load(tmp_path / "model.h5")
+    with pytest.raises(ParameterError, match="cannot go on learning"):
+        loaded.partial_fit(X)
+    loaded.fit(X).partial_fit(X)
