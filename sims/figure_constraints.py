@@ -61,7 +61,7 @@ SCALES = {
         (
             Panel("reuters", "brian2", 20, 20),
             Panel("kos", "rate", 50, 30),
-            Panel("20ng", "rate", 50, 20, "accuracy"),
+            Panel("20ng", "rate", 50, 10, "accuracy"),
         )
     ),
     "paper": Scale(
