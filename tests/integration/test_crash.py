@@ -19,6 +19,7 @@ import pytest
 from brian_lda import TopicModel
 from brian_lda.checkpoint import read_checkpoint
 from brian_lda.corpus import load_corpus, write_uci
+from brian_lda.runs import RunConfig, resume_run, train_run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and kills")
 
@@ -117,10 +118,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_usable(corpus, tmp_path):
     assert failed.stderr.count("the checkpoint of iteration 2 stays") == 4  # iterations 3 to 6
     assert "error: cannot write" in failed.stderr and "Traceback" not in failed.stderr
     assert len(read_checkpoint(run / "checkpoint.h5").history) == 2
-    command = [sys.executable, str(TRAIN), "--quiet"]
-    resumed = subprocess.run([*command, "--resume", str(run)], capture_output=True, text=True)
-    assert resumed.returncode == 0, resumed.stderr
-    whole = subprocess.run([*command, *arguments, "--out", str(tmp_path / "whole")])
-    assert whole.returncode == 0
-    one, two = (TopicModel.load(folder / "model.h5") for folder in (run, tmp_path / "whole"))
-    np.testing.assert_array_equal(one.components_, two.components_)
+    resumed, _ = resume_run(run, quiet=True)
+    config = RunConfig(corpus=corpus, n_topics=3, iterations=6)
+    whole, _ = train_run(config, tmp_path / "whole", quiet=True)
+    np.testing.assert_array_equal(resumed.components_, whole.components_)

@@ -172,7 +172,7 @@ def test_extreme_priors(name, prior):
 def test_a_document_of_a_million_tokens(name):
     counts = np.random.default_rng(0).multinomial(10**6, np.full(20, 0.05))
     X = np.vstack([counts, np.ones(20, int)])
-    model = MODELS[name](n_topics=3, random_state=0)
+    model = MODELS[name](n_topics=2, random_state=0)
     model.max_iter = 1
     if hasattr(model, "local_iterations"):
         model.local_iterations = 1
