@@ -230,7 +230,12 @@ class StopAfterIteration:
 
     def __enter__(self) -> StopAfterIteration:
         in_main_thread = threading.current_thread() is threading.main_thread()
-        if in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        handler = signal.getsignal(signal.SIGINT)
+        # Python's own or the one that Brian installs; an application's stays in charge.
+        ours_to_replace = (
+            handler is signal.default_int_handler or type(handler).__module__ == "brian2"
+        )
+        if in_main_thread and ours_to_replace:
             self._before = signal.signal(signal.SIGINT, self._handle)
         return self
 

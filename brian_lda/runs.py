@@ -225,6 +225,10 @@ def finish_run(
     model.callbacks += [saver] if saver else []
     stop = StopAfterIteration()
     model.callbacks.append(stop)
+    if config.backend == "brian2":
+        # Importing Brian installs its own Ctrl-C, which ends a simulation early without an error:
+        # ours must come after it.
+        import brian2  # noqa: F401
     try:
         with stop:
             if checkpoint is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import signal
 from dataclasses import replace
 
 import h5py
@@ -192,6 +194,39 @@ def test_interrupts_leave_a_checkpoint_of_whole_iterations(corpus, tmp_path, mon
     monkeypatch.undo()
     for name in ("mid", "between"):
         assert_same_run(resume_run(tmp_path / name, quiet=True), whole)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("handler", ["python", "brian2"])
+def test_ctrl_c_ends_after_the_iteration_and_twice_at_once(handler, corpus, tmp_path, monkeypatch):
+    from brian_lda.estimators.trainers import MiniBatchTrainer
+
+    brian2 = pytest.importorskip("brian2")
+    config = tiny(corpus, "semi-spike-lda")
+    whole = train_run(config, tmp_path / "whole", quiet=True)
+    iterate, presses = MiniBatchTrainer.iterate, [1, 2]
+
+    def pressed(trainer):
+        if trainer._n_batches == 2:
+            for _ in range(n):
+                os.kill(os.getpid(), signal.SIGINT)
+        return iterate(trainer)
+
+    monkeypatch.setattr(MiniBatchTrainer, "iterate", pressed)
+    wanted = signal.default_int_handler if handler == "python" else brian2._int_handler
+    before = signal.signal(signal.SIGINT, wanted)
+    try:
+        for n, iterations in zip(presses, (3, 2), strict=True):
+            folder = tmp_path / str(n)
+            _, metrics = train_run(config, folder, quiet=True, checkpoint_every=1)
+            assert metrics["interrupted"] and metrics["iterations"] == iterations
+            assert metrics["checkpoint_iteration"] == iterations
+            assert signal.getsignal(signal.SIGINT) is wanted
+    finally:
+        signal.signal(signal.SIGINT, before)
+    monkeypatch.undo()
+    for n in presses:
+        assert_same_run(resume_run(tmp_path / str(n), quiet=True), whole)
 
 
 @pytest.mark.parametrize(
