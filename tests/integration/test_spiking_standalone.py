@@ -119,7 +119,7 @@ def broken_program(tmp_path, monkeypatch, corpus, script):
     """The cached network with its program replaced by a shell script."""
     network = spiking_network(corpus)
     network.present([0], [0])
-    simulator = network._simulator(())
+    simulator = network._runner._simulator(network._shape, (), network._values)
     folder = tmp_path / "program"
     folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps(simulator._manifest))
@@ -153,7 +153,7 @@ def test_program_that_dies_leaves_the_weights_as_they_were(
 def test_truncated_results_are_noticed(corpus, monkeypatch):
     """A full disk cuts files short without an error of the program."""
     network = spiking_network(corpus)
-    simulator = network._simulator(())
+    simulator = network._runner._simulator(network._shape, (), network._values)
     call = simulator._call
 
     def call_and_truncate(folder, arguments):
@@ -174,8 +174,9 @@ def test_cache_that_cannot_be_written(corpus, monkeypatch, tmp_path):
         spiking_network(corpus).present([0], [0])
 
 
-def test_without_a_compiler_the_network_runs_in_python(corpus, monkeypatch):
+def test_without_a_compiler_the_network_runs_in_python(corpus, monkeypatch, tmp_path):
     monkeypatch.setattr(standalone, "compiler_found", lambda: False)
+    monkeypatch.setattr(standalone, "shipped_folder", lambda: tmp_path / "nothing shipped")
     network = spiking_network(corpus)
     with pytest.warns(RuntimeWarning, match="No C\\+\\+ compiler"):
         assert len(network.present([0, 1], [0, 1])) == 2
