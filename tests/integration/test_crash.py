@@ -63,8 +63,8 @@ def test_four_kills(corpus, tmp_path):
         "algorithm": "cgs",
         "corpus": corpus,
         "n_topics": 3,
-        "iterations": 60,
-        "evaluate_every": 20,
+        "iterations": 150,
+        "evaluate_every": 50,
     }
     report = crash(config, 4, tmp_path)
     assert len(set(report["iterations"])) >= 3, report  # the kills came at different moments
