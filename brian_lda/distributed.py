@@ -125,7 +125,8 @@ class DataParallelTrainer(MiniBatchTrainer):
         law = (type(algorithm), algorithm.parameters, algorithm.next_key())
         counts = []
         for (documents, _), words in zip(shards, all_words, strict=True):
-            rates = self._client.scatter(algorithm.words.rates(words), direct=True, hash=False)
+            # The rates travel with the task: data put on one worker would be lost with it.
+            rates = algorithm.words.rates(words)
             counts.append(self._client.submit(_infer, documents, rates, *law, pure=False))
         self._ahead = self._read_next()  # while the workers infer
         all_counts = self._client.gather(counts)
