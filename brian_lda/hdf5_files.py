@@ -1,6 +1,6 @@
 """HDF5 files, written so that a full disk is an error and no crash, and read with suspicion.
 
-The HDF5 library is not made for damaged files (one flipped bit can hang it) nor for full disks
+The HDF5 library is not made for damaged files (one kept it busy beyond 20 s) nor for full disks
 (which end the process). So a file is made in memory and written in one go, and its user block, a
 place that HDF5 leaves to applications, holds the SHA-256 of what follows: a file that was damaged,
 cut or edited is refused before the library sees it. Any HDF5 tool reads these files.
