@@ -151,8 +151,13 @@ def test_an_interrupted_run_is_not_kept(tmp_path, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(callbacks.TrackPerplexity, "__call__", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        run_sweep([task], tmp_path, quiet=True)
+    # Tests started in the background of a shell ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_sweep([task], tmp_path, quiet=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert RunStore(tmp_path).result(task) is None
 
 
