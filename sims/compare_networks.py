@@ -25,7 +25,7 @@ import numpy as np
 
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, ParameterError
-from brian_lda.estimators import ProgressBar, TrackPerplexity
+from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
 from brian_lda.evaluation import heldout_perplexity
 from brian_lda.plotting import plot_learning_curves
 from brian_lda.runs import ALGORITHMS, RunConfig, make_model, new_run_folder, versions, write_json
@@ -56,8 +56,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def train(options: argparse.Namespace, split: HoldoutSplit, backend: str, seed: int):
-    """A fitted model with the perplexity in its history."""
+def model_of(options: argparse.Namespace, backend: str, seed: int) -> TopicModel:
+    """The estimator, not yet fitted."""
     extra = {"brian2_options": {"simulator": options.simulator}} if backend == "brian2" else {}
     config = RunConfig(
         algorithm=options.algorithm,
@@ -67,7 +67,12 @@ def train(options: argparse.Namespace, split: HoldoutSplit, backend: str, seed: 
         seed=seed,
         options=extra,
     )
-    model = make_model(config)
+    return make_model(config)
+
+
+def train(options: argparse.Namespace, split: HoldoutSplit, backend: str, seed: int):
+    """A fitted model with the perplexity in its history."""
+    model = model_of(options, backend, seed)
     bar = ProgressBar(disable=options.quiet)
     model.callbacks = [TrackPerplexity(split.observed, split.heldout, every=options.every), bar]
     try:
@@ -101,6 +106,7 @@ def compare(options: argparse.Namespace) -> list[str]:
     """Train everything, write the folder, return the lines to print."""
     if options.seeds < 1:
         raise ParameterError(f"--seeds must be at least 1; found {options.seeds}.")
+    model_of(options, "brian2", 0)._check_parameters()  # before a folder is made
     corpus = load_corpus(options.corpus, data_dir=options.data_dir)
     split = holdout_split(corpus, seed=0)
     out = new_run_folder(options.out)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from brian_lda.errors import ParameterError
 from brian_lda.plotting import PALETTE
 from brian_lda.runs import RunConfig
 from brian_lda.sweeps import Task
@@ -110,6 +111,12 @@ def make(study: Study) -> None:
     scale = SCALES[study.options.scale]
     at_hand = study.at_hand([panel.corpus for panel in scale.panels])
     panels = [panel for panel in scale.panels if panel.corpus in at_hand]
+    if not panels:
+        raise ParameterError(
+            f"no panel is left to make: at scale {study.options.scale} there are "
+            f"{', '.join(panel.corpus for panel in scale.panels)}; at hand of those asked for: "
+            f"{', '.join(at_hand) or 'none'}."
+        )
     places = []
     for panel in panels:
         points: list[tuple[str, float | None]] = [("none", None)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -48,10 +49,12 @@ def chip_constraints(model: TopicModel) -> Constraints | None:
     limits = getattr(model, "constraints", None)
     if not isinstance(limits, dict):
         return limits
-    try:
-        return Constraints(**limits)
-    except TypeError as error:
-        raise ParameterError(f"constraints: {error}.") from error
+    known = [field.name for field in fields(Constraints)]
+    if unknown := sorted(limits.keys() - set(known)):
+        raise ParameterError(
+            f"constraints has no {' or '.join(unknown)}; it has {', '.join(known)}."
+        )
+    return Constraints(**limits)
 
 
 def spiking_options(model: TopicModel) -> dict[str, Any]:

@@ -39,6 +39,9 @@ def test_compare_networks_with_the_independent_sampler(tmp_path, small_corpus):
     with (out / "perplexity.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 2 * 2 * 3  # twins, seeds, evaluations
     assert (out / "perplexity.png").stat().st_size > 5000
+    wrong = run("compare_networks", "--topics", 1, "--out", tmp_path / "never")
+    assert wrong.returncode == 2 and "n_topics must be an integer" in wrong.stderr
+    assert not (tmp_path / "never").exists()
     again = run("compare_networks", "--algorithm", "spike-cgs", "--seeds", 0, "--out", out)
     assert again.returncode == 2 and "--seeds must be at least 1; found 0" in again.stderr
 
@@ -54,6 +57,8 @@ def test_figure_constraints(tmp_path):
     exact, rounded = rows["reuters", "none"], rows["reuters", "weight_bits"]
     assert rounded == pytest.approx(exact, rel=0.01)  # the last point of the axis: 16 bits
     assert (tmp_path / "figure_constraints.png").stat().st_size > 5000
+    wrong = run("figure_constraints", "--scale", "tiny", "--corpora", "kos", "--out", tmp_path)
+    assert wrong.returncode == 2 and "no panel is left to make" in wrong.stderr
 
 
 def test_table_traffic_counts_what_the_checker_says(tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
+from brian_lda import SpikeLDA
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import BatchParameters, EventDrivenParameters, PrunedWords, RobbinsMonro
@@ -184,6 +185,16 @@ def test_counting_networks_take_limits_but_no_lost_packets():
 def test_impossible_limits_are_refused(arguments, message):
     with pytest.raises(ParameterError, match=message):
         Constraints(**arguments)
+
+
+def test_limits_as_plain_data_and_a_misspelt_one():
+    counts = np.array([[2, 1], [1, 2]])
+    model = SpikeLDA(n_topics=2, max_iter=1, random_state=0, constraints={"weight_bits": 6})
+    assert model.fit(counts).trainer_.network.constraints == Constraints(weight_bits=6)
+    with pytest.raises(ParameterError, match="constraints has no bits; it has weight_bits"):
+        model.set_params(constraints={"bits": 6}).fit(counts)
+    with pytest.raises(ParameterError, match="need backend='brian2'"):
+        SpikeLDA(update="delayed", constraints={"weight_bits": 6}).fit(counts)
 
 
 def test_placement_must_fit_the_network():
