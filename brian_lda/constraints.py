@@ -57,21 +57,25 @@ class Constraints:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        bits, (low, high) = self.weight_bits, self.weight_range
+        bits, limits = self.weight_bits, self.weight_range
         if bits is not None and not (isinstance(bits, (int, np.integer)) and 2 <= bits <= 24):
             raise ParameterError(f"weight_bits must be None or an integer 2..24; found {bits!r}.")
-        if not low < high:
-            raise ParameterError(f"weight_range must be (lowest, highest); found {(low, high)}.")
+        if not (
+            _are_numbers(limits) and len(limits) == 2 and -np.inf < limits[0] < limits[1] < np.inf
+        ):
+            raise ParameterError(f"weight_range must be (lowest, highest); found {limits!r}.")
+        object.__setattr__(self, "weight_range", tuple(limits))  # lists in plain data
         for name in ("packet_loss", "dead_synapses", "dead_neurons"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ParameterError(f"{name} must be in [0, 1); found {getattr(self, name)!r}.")
+            value = getattr(self, name)
+            if not (_are_numbers([value]) and 0.0 <= value < 1.0):
+                raise ParameterError(f"{name} must be in [0, 1); found {value!r}.")
         if self.chip_of_topic is not None:
-            chips = tuple(int(chip) for chip in self.chip_of_topic)
-            if not chips or min(chips) < 0:
+            chips = self.chip_of_topic
+            if not _are_numbers(chips) or not len(chips) or min(chips) < 0:
                 raise ParameterError(
-                    f"chip_of_topic must name a chip, 0 or above, for each topic; found {chips}."
+                    f"chip_of_topic must name a chip, 0 or above, for each topic; found {chips!r}."
                 )
-            object.__setattr__(self, "chip_of_topic", chips)
+            object.__setattr__(self, "chip_of_topic", tuple(int(chip) for chip in chips))
 
     @property
     def gates(self) -> bool:
@@ -81,8 +85,19 @@ class Constraints:
     @property
     def quantum(self) -> float:
         """Distance of two levels."""
+        if self.weight_bits is None:
+            raise ParameterError("weights have levels only where weight_bits is set; it is None.")
         low, high = self.weight_range
         return (high - low) / (2**self.weight_bits - 1)
+
+    @property
+    def levels(self) -> np.ndarray:
+        """(quantum, lowest, highest), float array [3]: two chips with the same hold the same."""
+        return np.array([self.quantum, *self.weight_range], np.float64)
+
+    def stored(self, state: dict[str, np.ndarray]) -> bool:
+        """Whether the weights of a network's state are already as this chip stores them."""
+        return self.weight_bits is None or np.array_equal(state.get("levels", []), self.levels)
 
     @property
     def n_chips(self) -> int:
@@ -124,6 +139,12 @@ class Constraints:
             )
         synapses = np.random.default_rng(key).random((n_sources, n_topics)) >= self.dead_synapses
         return synapses & neurons
+
+
+def _are_numbers(values: object) -> bool:
+    return isinstance(values, (tuple, list, np.ndarray)) and all(
+        isinstance(value, (int, float, np.number)) for value in values
+    )
 
 
 def heard_tokens(

@@ -126,6 +126,12 @@ class EventDrivenParameters:
     gauge : bool
         Keep M^alpha_zw = m_zw - a_z, so that "-eta on all V synapses of the winner" is one write
         to a_z. The same numbers; needs one eta per neuron, hence `RobbinsMonro` for M^alpha.
+    epsilon : float or float array [word]
+        Topic neurons see J = log(exp M^alpha + epsilon_w); 0, the default here, is the paper's.
+        Without it a word synapse that has lost a few races falls silent for good: a rare word
+        stays with the topic that won it first, when the topics meant nothing yet. varphi K / N
+        stands for varphi counts of the word in each topic (`word_smoothing`). Needs the flow: a
+        synapse far below epsilon that wins would jump by eta exp(-M) in an Euler step.
     """
 
     n_topics: int
@@ -134,12 +140,23 @@ class EventDrivenParameters:
     doc_step: EventStepRule = field(default_factory=RobbinsMonro)
     integrator: str = "flow"
     gauge: bool = True
+    epsilon: float | np.ndarray = 0.0
 
     def __post_init__(self) -> None:
         check_n_topics(self.n_topics)
         _require(
             self.integrator in INTEGRATORS, "integrator", f"one of {INTEGRATORS}", self.integrator
         )
+        epsilon = np.asarray(self.epsilon, np.float64)
+        _require(
+            bool(np.all((epsilon >= 0) & np.isfinite(epsilon))), "epsilon",
+            "finite and not negative", self.epsilon,
+        )  # fmt: skip
+        if self.smoothed and self.integrator == "euler":
+            raise ParameterError(
+                "epsilon > 0 needs integrator='flow': an Euler step eta exp(-M) of a synapse far "
+                "below epsilon that wins has no bound; found integrator='euler'."
+            )
         _check_rule("word_step", self.word_step, EventStepRule)
         _check_rule("doc_step", self.doc_step, EventStepRule)
         if self.gauge and not isinstance(self.word_step, RobbinsMonro):
@@ -153,6 +170,11 @@ class EventDrivenParameters:
             require_map_prior(lamda)
             lamda.setflags(write=False)
             object.__setattr__(self, "doc_topic_prior", lamda)
+
+    @property
+    def smoothed(self) -> bool:
+        """Whether topic neurons see more of M^alpha than the paper's."""
+        return bool(np.any(np.asarray(self.epsilon) > 0))
 
     @property
     def kappa(self) -> float:
@@ -292,7 +314,7 @@ def _check_rule(name: str, rule: Any, allowed: Any) -> None:
 
 def check_n_topics(n_topics: Any) -> None:
     _require(
-        isinstance(n_topics, (int, np.integer)) and n_topics >= 2,
+        isinstance(n_topics, (int, np.integer)) and bool(n_topics >= 2),
         "n_topics",
         "an integer of at least 2",
         n_topics,

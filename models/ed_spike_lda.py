@@ -30,6 +30,9 @@ Gauge    M_zw = m_zw - a_z: the "-eta" of (3a), the same for all V synapses of t
 Deviations from the paper
 -------------------------
 - N_d of an empty document is taken as 1; it is never presented.
+- Topic neurons see J = log(exp M^alpha + epsilon_w): with epsilon = 0, J = M^alpha and this is the
+  paper's network. Its synapses that have lost a few races fall silent for good, and rare words
+  stay with the topic that won them first. The rules (3) are untouched.
 - Step sizes: the paper's are `VarianceTracking` for M^alpha and `AdaGrad` for M^beta; the default
   is `RobbinsMonro`, which the gauge needs (`brian_lda.parameters`).
 
@@ -83,6 +86,7 @@ M__alpha = m__alpha - a__alpha_post : 1
 PRUNED = """
 is_private : integer                     # 0: this word shares the one fixed synapse of the topic
 """
+J__ALPHA = "log(exp(M__alpha) + epsilon_pre)"  # what a topic neuron sees of M^alpha, if smoothed
 GAUGE_LEARN = {  # (3a) on the active synapse; "-1" is a__alpha += eta in the neuron
     "euler": "m__alpha += h_post*eta__alpha*exp(-M__alpha)",
     "flow": "m__alpha += potentiation(h_post, gain__alpha, M__alpha)",  # log1p(h gain exp(-M))
@@ -149,6 +153,7 @@ def build_event_driven(
         inhibition,
         topic_model="\n".join(topic_model),
         after_spike=after_spike,
+        word_state=("epsilon",) if parameters.smoothed else (),
         document_state=(*document_constants, *own__beta),
         document_shared=(*document_shared, *shared__beta),
         after_token=count_statements(document_rule, step__beta, event=accepted),
@@ -179,10 +184,12 @@ def build_event_driven(
 def _connect_words(circuit: Circuit, parameters: EventDrivenParameters, pruned: bool) -> None:
     """Word synapses: gauge form (plastic when the word fires) or (3a) literally (on the spike)."""
     step, integrator = parameters.word_step, parameters.integrator
+    seen = J__ALPHA if parameters.smoothed else "M__alpha"
+    excite = f"u_post += {seen}"  # Alg. 1 line 5
     if parameters.gauge:
-        excite, learn = "u_post += M__alpha", GAUGE_LEARN[integrator]  # Alg. 1 line 5
+        learn = GAUGE_LEARN[integrator]
         if pruned:
-            excite = "u_post += is_private*M__alpha + (1 - is_private)*shared_post"
+            excite = f"u_post += is_private*{seen} + (1 - is_private)*shared_post"
             learn = learn.replace("h_post", "is_private*h_post")
         circuit.connect(
             circuit.words,
@@ -200,7 +207,7 @@ def _connect_words(circuit: Circuit, parameters: EventDrivenParameters, pruned: 
             circuit.words,
             name="alpha",
             model=CLAMPED + synapse_memory("alpha", step),
-            on_pre={"excite": "u_post += M__alpha\nt_clamped = t"},
+            on_pre={"excite": f"{excite}\nt_clamped = t"},
             on_post={"learn": learn_statements(WORD_RULE, step, integrator)},
             when={"excite": "excite", "learn": "learn"},
             weight="M__alpha",

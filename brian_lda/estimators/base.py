@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numba
 import numpy as np
@@ -18,10 +18,14 @@ from brian_lda.checkpoint import Checkpoint
 from brian_lda.corpus import Corpus, TokenStore, as_counts, halve_documents
 from brian_lda.errors import BackendError, DivergenceError, ModelFileError, ParameterError
 from brian_lda.estimators.model_file import load_model, save_model
-from brian_lda.estimators.trainers import Trainer, restore
+from brian_lda.estimators.trainers import EventDrivenTrainer, GibbsTrainer, Trainer, restore
 from brian_lda.evaluation import HeldOutScore, fold_in, heldout_perplexity, top_words
 from brian_lda.parameters import check_n_topics, dirichlet_vector
 
+if TYPE_CHECKING:
+    from sklearn.utils import Tags  # scikit-learn >= 1.6
+
+KindOfTrainer = TypeVar("KindOfTrainer", bound=Trainer)
 Callback = Callable[["TopicModel", dict[str, Any]], Any]
 BACKENDS = ("rate", "brian2")
 
@@ -191,7 +195,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "components_")
         return np.array([f"topic{z}" for z in range(len(self.components_))], dtype=object)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
@@ -250,6 +254,26 @@ class TopicModel(TransformerMixin, BaseEstimator):
                 "for partial_fit, resume its run (sims/train.py --resume), or fit a new model."
             )
 
+    def _trainer_before(self, kind: type[KindOfTrainer]) -> KindOfTrainer | None:
+        """The trainer of an earlier `fit` or `partial_fit`; None if there was none."""
+        trainer = getattr(self, "trainer_", None)
+        if trainer is None or isinstance(trainer, kind):
+            return trainer
+        raise ParameterError(
+            "the model was trained by another algorithm than its parameters ask for now; set "
+            "`update` back to what it was, or fit a new model."
+        )
+
+    def _theta_of_training(self, kind: type[EventDrivenTrainer] | type[GibbsTrainer]) -> np.ndarray:
+        trainer = self._trainer_before(kind)
+        if trainer is None:
+            check_is_fitted(self, "components_")
+            raise ParameterError(
+                "a model that was loaded from a file does not hold its training documents: use "
+                "transform(X)."
+            )
+        return trainer.theta
+
     def _check_vocabulary(self, counts: Any) -> None:
         if counts.shape[1] != self.n_features_in_:
             raise ParameterError(
@@ -274,7 +298,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         return self.seed_
 
     @contextmanager
-    def _threads(self):
+    def _threads(self) -> Iterator[None]:
         n_jobs = getattr(self, "n_jobs", None)
         if n_jobs is None:
             yield
@@ -290,12 +314,12 @@ class TopicModel(TransformerMixin, BaseEstimator):
         finally:
             numba.set_num_threads(before)
 
-    def _more_tags(self):  # scikit-learn < 1.6
+    def _more_tags(self) -> dict[str, Any]:  # scikit-learn < 1.6
         return {"X_types": ["sparse", "2darray"], "requires_positive_X": True}
 
 
-def _concrete_subclasses(base: type) -> list[type]:
-    found = []
+def _concrete_subclasses(base: type[TopicModel]) -> list[type[TopicModel]]:
+    found: list[type[TopicModel]] = []
     for child in base.__subclasses__():
         found += [child] if not child.__name__.startswith("_") else []
         found += _concrete_subclasses(child)

@@ -10,8 +10,9 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.decomposition import LatentDirichletAllocation
 
-from brian_lda.corpus import Corpus
+from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
+from brian_lda.estimators.algorithms import BatchUpdates
 from brian_lda.estimators.base import Callback, TopicModel, as_source
 from brian_lda.estimators.trainers import MiniBatchTrainer
 from brian_lda.reference.sgmcmc import StochasticGradientMCMC
@@ -97,7 +98,8 @@ class StochasticVariationalLDA(TopicModel):
     ----------
     n_topics : int
     doc_topic_prior, topic_word_prior : float
-        lambda and varphi. The paper offsets both by +0.5 for variational methods.
+        lambda and varphi; symmetric priors only. The paper offsets both by +0.5 for variational
+        methods.
     max_iter : int
         Mini-batch updates.
     batch_size, local_iterations : int
@@ -116,8 +118,8 @@ class StochasticVariationalLDA(TopicModel):
         self,
         *,
         n_topics: int = 10,
-        doc_topic_prior: float = 0.6,
-        topic_word_prior: float = 0.51,
+        doc_topic_prior: float | np.ndarray = 0.6,
+        topic_word_prior: float | np.ndarray = 0.51,
         max_iter: int = 1000,
         batch_size: int = 64,
         local_iterations: int = 30,
@@ -137,7 +139,7 @@ class StochasticVariationalLDA(TopicModel):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _updates(self, n_docs: int, n_words: int, seed: int) -> Any:
+    def _updates(self, n_docs: int, n_words: int, seed: int) -> BatchUpdates:
         if np.ndim(self.doc_topic_prior) or np.ndim(self.topic_word_prior):
             raise ParameterError(
                 "scikit-learn's variational LDA takes symmetric priors only: pass one number each "
@@ -145,7 +147,9 @@ class StochasticVariationalLDA(TopicModel):
             )
         return _VariationalUpdates(self, n_docs, seed)
 
-    def _make_trainer(self, source, seed):
+    def _make_trainer(
+        self, source: Corpus | TokenStore, seed: int
+    ) -> MiniBatchTrainer[BatchUpdates]:
         updates = self._updates(source.n_docs, source.n_words, seed)
         return MiniBatchTrainer(updates, source, self.batch_size, seed)
 
@@ -154,7 +158,8 @@ class StochasticVariationalLDA(TopicModel):
         self._check_parameters()
         self._refuse_if_loaded()
         X = as_source(X)
-        if getattr(self, "trainer_", None) is None:
+        trainer = self._trainer_before(MiniBatchTrainer)
+        if trainer is None:
             if self.total_documents is None:
                 raise ParameterError(
                     f"{type(self).__name__} scales each mini-batch to the corpus: set "
@@ -164,15 +169,15 @@ class StochasticVariationalLDA(TopicModel):
             self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
             algorithm = self._updates(self.total_documents, X.n_words, self._seed())
         else:
-            algorithm = self.trainer_.algorithm
+            algorithm = trainer.algorithm
         self._check_vocabulary(X.counts)
         self.trainer_ = MiniBatchTrainer(algorithm, X, self.batch_size, self.seed_)
         with self._threads():
             self._train(-(-X.n_docs // self.batch_size))
         return self
 
-    def _pseudo_count(self):
-        return max(self.doc_topic_prior - 0.5, 1e-3)  # the paper's offset taken back
+    def _pseudo_count(self) -> float | np.ndarray:
+        return max(float(self.doc_topic_prior) - 0.5, 1e-3)  # the paper's offset taken back
 
 
 class StochasticGradientMCMCLDA(StochasticVariationalLDA):
@@ -238,5 +243,5 @@ class StochasticGradientMCMCLDA(StochasticVariationalLDA):
             seed=seed,
         )
 
-    def _pseudo_count(self):
+    def _pseudo_count(self) -> float | np.ndarray:
         return self.doc_topic_prior

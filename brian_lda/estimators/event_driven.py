@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from brian_lda.constraints import Constraints
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
+from brian_lda.estimators.algorithms import EventDrivenNetwork
 from brian_lda.estimators.automatic_steps import (
     EVENT_FADING,
     event_doc_step,
@@ -22,14 +23,19 @@ from brian_lda.estimators.trainers import EventDrivenTrainer
 from brian_lda.parameters import EventDrivenParameters, EventStepRule, RobbinsMonro
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.event_driven import EventDrivenReference, initial_state
-from brian_lda.reference.word_weights import word_prior_vector
+from brian_lda.reference.word_weights import word_smoothing
 
 STREAM_PASSES = 10
+Model = TypeVar("Model", bound=TopicModel)
 
 
 def event_network(
-    model: TopicModel, parameters: EventDrivenParameters, corpus: Corpus, seed: int, initial=None
-):
+    model: TopicModel,
+    parameters: EventDrivenParameters,
+    corpus: Corpus,
+    seed: int,
+    initial: dict[str, np.ndarray] | None = None,
+) -> EventDrivenNetwork:
     """The twin that `model.backend` asks for."""
     arguments = (parameters, corpus.n_words, corpus.doc_lengths)
     if model.backend == "rate":
@@ -65,9 +71,12 @@ def spiking_options(model: TopicModel) -> dict[str, Any]:
 
 
 def event_parameters(
-    model: TopicModel, lamda: Any, word_step: EventStepRule, corpus: Corpus
+    model: TopicModel, lamda: Any, word_step: EventStepRule, corpus: Corpus, epsilon: np.ndarray
 ) -> EventDrivenParameters:
-    """Parameter object of the two event-driven algorithms, automatic steps filled in."""
+    """Parameter object of the two event-driven algorithms, automatic steps filled in.
+
+    With Euler steps, epsilon smooths Phi where it is read out, and the network is the paper's.
+    """
     mean_length = max(corpus.n_tokens / max((corpus.doc_lengths > 0).sum(), 1), 1.0)
     gauge = isinstance(word_step, RobbinsMonro) if model.gauge is None else model.gauge
     return EventDrivenParameters(
@@ -77,6 +86,7 @@ def event_parameters(
         doc_step=model.doc_step or event_doc_step(mean_length),
         integrator=model.integrator,
         gauge=gauge,
+        epsilon=epsilon if model.integrator == "flow" else 0.0,
     )
 
 
@@ -84,19 +94,19 @@ def event_trainer(model: TopicModel, source: Any, lamda: Any, seed: int) -> Even
     """Trainer for `fit`: the whole corpus is known."""
     corpus = in_memory(source, type(model).__name__)
     word_step = model.word_step or event_word_step(model.n_topics, corpus.n_words, corpus.n_tokens)
-    parameters = event_parameters(model, lamda, word_step, corpus)
+    epsilon = event_smoothing(model, corpus.n_words, corpus.n_tokens)
+    parameters = event_parameters(model, lamda, word_step, corpus, epsilon)
     network = event_network(model, parameters, corpus, seed)
-    epsilon = read_out_smoothing(model, corpus.n_words, corpus.n_tokens)
     return EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
 
 
-def read_out_smoothing(model: TopicModel, n_words: int, n_tokens: int) -> np.ndarray:
-    """varphi counts of each word in each topic, against N/K tokens a topic; [word]."""
-    varphi = getattr(model, "topic_word_prior", 0.0)  # pLSI has no prior
-    return word_prior_vector(varphi, n_words) * model.n_topics / n_tokens
+def event_smoothing(model: TopicModel, n_words: int, n_tokens: int) -> np.ndarray:
+    """epsilon [word] of an estimator that has a prior on Phi; pLSI has none."""
+    varphi = getattr(model, "topic_word_prior", 0.0)
+    return word_smoothing(varphi, model.n_topics, n_words, n_tokens)
 
 
-def event_partial_fit(model: TopicModel, X: Any, lamda: Any) -> TopicModel:
+def event_partial_fit(model: Model, X: Any, lamda: Any) -> Model:
     """Newly arrived documents: fresh M^beta for them, M^alpha goes on.
 
     Their tokens are shown `STREAM_PASSES` times: in a single pass M^beta would not get away from
@@ -105,14 +115,16 @@ def event_partial_fit(model: TopicModel, X: Any, lamda: Any) -> TopicModel:
     model._check_parameters()
     model._refuse_if_loaded()
     corpus = in_memory(as_source(X), type(model).__name__)
-    trainer = getattr(model, "trainer_", None)
+    trainer = model._trainer_before(EventDrivenTrainer)
     if trainer is None:
         word_step = model.word_step or stream_word_step(
             EVENT_FADING, model.n_topics, corpus.n_words, corpus.n_tokens
         )
     else:
         word_step = trainer.network.parameters.word_step
-    parameters = event_parameters(model, lamda, word_step, corpus)
+    n_tokens = corpus.n_tokens + (model.history_[-1]["tokens"] if trainer else 0)
+    epsilon = event_smoothing(model, corpus.n_words, n_tokens)
+    parameters = event_parameters(model, lamda, word_step, corpus, epsilon)
     if trainer is None:
         model.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
         model.n_features_in_, model.history_ = corpus.n_words, []
@@ -125,8 +137,6 @@ def event_partial_fit(model: TopicModel, X: Any, lamda: Any) -> TopicModel:
         kept = [key for key in initial if "alpha" in key]
         initial.update({key: before[key] for key in kept})
     network = event_network(model, parameters, corpus, seed, initial)
-    n_tokens = corpus.n_tokens + (model.history_[-1]["tokens"] if model.history_ else 0)
-    epsilon = read_out_smoothing(model, corpus.n_words, n_tokens)
     model.trainer_ = EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
     model._train(STREAM_PASSES)
     return model
@@ -194,16 +204,16 @@ class SpikePLSI(TopicModel):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _make_trainer(self, source, seed):
+    def _make_trainer(self, source: Corpus | TokenStore, seed: int) -> EventDrivenTrainer:
         return event_trainer(self, source, None, seed)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from newly arrived documents (`STREAM_PASSES` passes over them)."""
         return event_partial_fit(self, X, None)
 
-    def _pseudo_count(self):
+    def _pseudo_count(self) -> float:
         return self.fold_in_prior
 
     def doc_topic(self) -> np.ndarray:
         """Theta of the documents last trained on, from their synapses [Tab. 1(c)], [doc, topic]."""
-        return self.trainer_.theta
+        return self._theta_of_training(EventDrivenTrainer)

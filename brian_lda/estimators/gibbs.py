@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from brian_lda.corpus import Corpus, TokenStore
+from brian_lda.estimators.algorithms import Sampler
 from brian_lda.estimators.base import Callback, TopicModel
 from brian_lda.estimators.event_driven import in_memory
 from brian_lda.estimators.trainers import GibbsTrainer
-from brian_lda.reference.assignments import AssignmentSampler
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 
@@ -35,10 +36,10 @@ class _GibbsModel(TopicModel):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _sampler(self, words: np.ndarray, docs: np.ndarray, **arguments: Any) -> AssignmentSampler:
+    def _sampler(self, words: np.ndarray, docs: np.ndarray, **arguments: Any) -> Sampler:
         raise NotImplementedError
 
-    def _make_trainer(self, source, seed):
+    def _make_trainer(self, source: Corpus | TokenStore, seed: int) -> GibbsTrainer:
         corpus = in_memory(source, type(self).__name__)
         sampler = self._sampler(
             *corpus.tokens(),
@@ -53,7 +54,7 @@ class _GibbsModel(TopicModel):
 
     def doc_topic(self) -> np.ndarray:
         """Theta of the training documents given their current assignments, [doc, topic]."""
-        return self.trainer_.theta
+        return self._theta_of_training(GibbsTrainer)
 
 
 class SpikeCGS(_GibbsModel):
@@ -100,7 +101,7 @@ class SpikeCGS(_GibbsModel):
         )
         self.brian2_options = brian2_options
 
-    def _sampler(self, words, docs, **arguments):
+    def _sampler(self, words: np.ndarray, docs: np.ndarray, **arguments: Any) -> Sampler:
         if self.backend == "rate":
             return SpikeCGSReference(words, docs, **arguments)
         from brian_lda.spiking.spike_cgs import SpikeCGSSpiking  # imports Brian2: seconds
@@ -115,5 +116,5 @@ class CollapsedGibbsLDA(_GibbsModel):
 
     spiking = False
 
-    def _sampler(self, words, docs, **arguments):
+    def _sampler(self, words: np.ndarray, docs: np.ndarray, **arguments: Any) -> Sampler:
         return CollapsedGibbs(words, docs, **arguments)

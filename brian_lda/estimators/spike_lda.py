@@ -22,7 +22,7 @@ from brian_lda.estimators.event_driven import (
     event_trainer,
     spiking_options,
 )
-from brian_lda.estimators.trainers import MiniBatchTrainer
+from brian_lda.estimators.trainers import EventDrivenTrainer, MiniBatchTrainer, Trainer
 from brian_lda.parameters import (
     BatchParameters,
     RMSProp,
@@ -31,7 +31,7 @@ from brian_lda.parameters import (
     require_map_prior,
 )
 from brian_lda.reference.delayed import DelayedSpikeLDAReference
-from brian_lda.reference.mini_batch import MiniBatchReference
+from brian_lda.reference.mini_batch import MiniBatchLearner, MiniBatchReference
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 
 WORD_PRIOR = 0.05
@@ -40,13 +40,13 @@ WORD_PRIOR = 0.05
 class _MiniBatchModel(TopicModel):
     """semi- and du-SpikeLDA: one update of M^alpha per mini-batch of documents."""
 
-    def _network(self) -> tuple[type, str]:
+    def _network(self) -> tuple[type[MiniBatchReference], str]:
         """The rate-level algorithm, and the name of its twin in `brian_lda.spiking.mini_batch`."""
         raise NotImplementedError
 
     def _algorithm(
         self, word_step: RobbinsMonro | RMSProp, source: Corpus | TokenStore, seed: int
-    ) -> MiniBatchReference:
+    ) -> MiniBatchLearner:
         """The twin that `backend` asks for."""
         algorithm, spiking_name = self._network()
         arguments = (self._batch_parameters(word_step), source.n_words)
@@ -75,7 +75,9 @@ class _MiniBatchModel(TopicModel):
             integrator=self.integrator,
         )
 
-    def _batch_trainer(self, source: Corpus | TokenStore, seed: int) -> MiniBatchTrainer:
+    def _batch_trainer(
+        self, source: Corpus | TokenStore, seed: int
+    ) -> MiniBatchTrainer[MiniBatchLearner]:
         word_step = self.word_step or batch_word_step(
             self.n_topics, source.n_words, source.n_tokens
         )
@@ -86,7 +88,8 @@ class _MiniBatchModel(TopicModel):
         self._check_parameters()
         self._refuse_if_loaded()
         X = as_source(X)
-        if getattr(self, "trainer_", None) is None:
+        trainer = self._trainer_before(MiniBatchTrainer)
+        if trainer is None:
             self.n_features_in_, self.history_ = X.n_words, []
             self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
             word_step = self.word_step or stream_word_step(
@@ -94,7 +97,7 @@ class _MiniBatchModel(TopicModel):
             )
             algorithm = self._algorithm(word_step, X, self._seed())
         else:
-            algorithm = self.trainer_.algorithm
+            algorithm = trainer.algorithm
         self._check_vocabulary(X.counts)
         tokens_before = self.history_[-1]["tokens"] if self.history_ else 0
         self.trainer_ = MiniBatchTrainer(algorithm, X, self.batch_size, self.seed_)
@@ -177,10 +180,10 @@ class SemiSpikeLDA(_MiniBatchModel):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _network(self):
+    def _network(self) -> tuple[type[MiniBatchReference], str]:
         return SemiSpikeLDAReference, "SemiSpikeLDASpiking"
 
-    def _make_trainer(self, source, seed):
+    def _make_trainer(self, source: Corpus | TokenStore, seed: int) -> Trainer:
         return self._batch_trainer(source, seed)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -201,9 +204,9 @@ class SpikeLDA(_MiniBatchModel):
     doc_topic_prior : float or array [topic]
         lambda > 1 (kappa = sum(lambda - 1) must be positive).
     topic_word_prior : float or array [word]
-        varphi, smoothing of Phi (ours; 0 is the paper's model, without prior on Phi). In the
-        delayed form as in `BatchParameters`; in the event form only where Phi is read out, the
-        network itself is the paper's.
+        varphi, smoothing of Phi (ours; 0 is the paper's model, without prior on Phi): topic
+        neurons see log(exp M^alpha + epsilon), epsilon = varphi K / N (`BatchParameters`,
+        `EventDrivenParameters`). Event form with integrator="euler": only where Phi is read out.
     max_iter : int, optional
         Passes over the corpus (event, default 100) or mini-batch updates (delayed, default 1000).
     batch_size, local_iterations : int
@@ -283,10 +286,10 @@ class SpikeLDA(_MiniBatchModel):
             )
         require_map_prior(dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior"))
 
-    def _network(self):
+    def _network(self) -> tuple[type[MiniBatchReference], str]:
         return DelayedSpikeLDAReference, "DelayedSpikeLDASpiking"
 
-    def _make_trainer(self, source, seed):
+    def _make_trainer(self, source: Corpus | TokenStore, seed: int) -> Trainer:
         if self.update == "event":
             return event_trainer(self, source, self.doc_topic_prior, seed)
         return self._batch_trainer(source, seed)
@@ -297,7 +300,7 @@ class SpikeLDA(_MiniBatchModel):
             return event_partial_fit(self, X, self.doc_topic_prior)
         return self._batch_partial_fit(X)
 
-    def _pseudo_count(self):
+    def _pseudo_count(self) -> float | np.ndarray:
         return np.asarray(self.doc_topic_prior) - 1.0  # the MAP solution counts lambda - 1
 
     def doc_topic(self) -> np.ndarray:
@@ -310,4 +313,4 @@ class SpikeLDA(_MiniBatchModel):
                 "update='delayed' drops the synapses of a mini-batch after its update; use "
                 "transform(X)."
             )
-        return self.trainer_.theta
+        return self._theta_of_training(EventDrivenTrainer)

@@ -8,26 +8,25 @@ event-driven and batch algorithms, and one update for those that work on mini-ba
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from brian_lda.corpus import Corpus, TokenStore, document_batches
-from brian_lda.corpus.streams import DocumentBatch
+from brian_lda.corpus import document_batches
+from brian_lda.corpus.streams import DocumentBatch, DocumentSource
 from brian_lda.errors import CheckpointError, DivergenceError
+from brian_lda.estimators.algorithms import BatchUpdates, EventDrivenNetwork, Resumable, Sampler
+
+Algorithm = TypeVar("Algorithm", bound=BatchUpdates)
 
 
-class Trainer(Protocol):
+class Trainer(Resumable, Protocol):
     """The interface that `TopicModel.fit` drives."""
 
     @property
     def phi(self) -> np.ndarray: ...
 
     def iterate(self) -> int: ...
-
-    def state(self) -> dict[str, np.ndarray]: ...
-
-    def set_state(self, state: dict[str, np.ndarray]) -> None: ...
 
 
 class EventDrivenTrainer:
@@ -37,7 +36,12 @@ class EventDrivenTrainer:
     """
 
     def __init__(
-        self, network: Any, words: np.ndarray, docs: np.ndarray, seed: int, epsilon: np.ndarray
+        self,
+        network: EventDrivenNetwork,
+        words: np.ndarray,
+        docs: np.ndarray,
+        seed: int,
+        epsilon: np.ndarray,
     ) -> None:
         self.network, self._words, self._docs, self._seed = network, words, docs, seed
         self._epsilon = epsilon
@@ -55,7 +59,7 @@ class EventDrivenTrainer:
 
     @property
     def phi(self) -> np.ndarray:
-        # Tab. 1(c): phi_zw ~ exp M^alpha_zw; epsilon smooths the read-out, not the network.
+        # Tab. 1(c): phi_zw ~ exp M^alpha_zw; with epsilon, as topic neurons see it in flow form.
         phi = softmax_rows(self.network.M__alpha) + self._epsilon
         return phi / phi.sum(axis=1, keepdims=True)
 
@@ -75,7 +79,7 @@ class EventDrivenTrainer:
 class GibbsTrainer:
     """SpikeCGS and CGS: each iteration resamples every token once, in corpus order."""
 
-    def __init__(self, sampler: Any) -> None:
+    def __init__(self, sampler: Sampler) -> None:
         self.sampler = sampler
 
     def iterate(self) -> int:
@@ -99,11 +103,11 @@ class GibbsTrainer:
         self.sampler.set_state(state)
 
 
-class MiniBatchTrainer:
+class MiniBatchTrainer(Generic[Algorithm]):
     """Algorithms with `update(counts)`: each iteration shows one mini-batch of documents."""
 
     def __init__(
-        self, algorithm: Any, source: Corpus | TokenStore, batch_size: int, seed: int
+        self, algorithm: Algorithm, source: DocumentSource, batch_size: int, seed: int
     ) -> None:
         self.algorithm, self._source = algorithm, source
         self._batch_size, self._seed = batch_size, seed

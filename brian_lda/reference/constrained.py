@@ -60,17 +60,30 @@ class ConstrainedReference(EventDrivenReference):
         self._rounding_seed = int(seed)
         super().__init__(parameters, n_words, doc_lengths, seed=seed, initial=initial)
 
+    def state(self) -> dict[str, np.ndarray]:
+        """As in `EventDrivenReference`, and "levels" on which the weights are, if they are."""
+        state = super().state()
+        if self.constraints.weight_bits is not None:
+            state["levels"] = self.constraints.levels
+        return state
+
     def set_state(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from a state; weights are rounded to what the chip can hold."""
+        """Go on from a state; weights of other networks are rounded to what the chip can hold."""
+        stored = self.constraints.stored(state)
+        if not stored:  # m - a, the weight itself, is what the chip is given
+            state = {key: x for key, x in state.items() if key not in ("m__alpha", "a__alpha")}
         super().set_state(state)
         if self._beta_as_rate:  # the b bits hold M, not exp M
             self._beta = np.array(state["M__beta"], np.float64, order="C")
             self._beta_as_rate = False
-        rng = np.random.default_rng([self._rounding_seed, 4])
-        self._m__alpha = self.constraints.rounded(self._m__alpha, rng)
-        self._beta = self.constraints.rounded(self._beta, rng)
+        if not stored:
+            rng = np.random.default_rng([self._rounding_seed, 4])
+            self._m__alpha = self.constraints.rounded(self._m__alpha, rng)
+            self._beta = self.constraints.rounded(self._beta, rng)
 
-    def present(self, words, docs, winners=None) -> np.ndarray:
+    def present(
+        self, words: np.ndarray, docs: np.ndarray, winners: np.ndarray | None = None
+    ) -> np.ndarray:
         """As in `EventDrivenReference`; winners cannot be forced, a token may have none (-1)."""
         if winners is not None:
             raise ParameterError("winners cannot be forced in a network with constraints.")
@@ -88,6 +101,7 @@ class ConstrainedReference(EventDrivenReference):
             self._offset__alpha,
             self._n_alpha,
             self._word_rule,
+            self._log_epsilon,
             self._beta,
             self._n_beta,
             self._doc_rule,
@@ -117,7 +131,8 @@ def _round(m, offset, levels, stream):
 
 @njit(cache=True)
 def _present_constrained(
-    words, docs, winners, m__alpha, offset, n_alpha, word_rule, beta, n_beta, doc_rule, a, c,
+    words, docs, winners, m__alpha, offset, n_alpha, word_rule, log_epsilon,
+    beta, n_beta, doc_rule, a, c,
     alive__alpha, alive__beta, chip, n_chips, loss, levels, stream,
 ):  # fmt: skip
     K = m__alpha.shape[1]
@@ -134,7 +149,12 @@ def _present_constrained(
             for k in range(K):
                 hears = alive__alpha[w, k] and alive__beta[d, k]
                 hears = hears and word_arrived[chip[k]] and doc_arrived[chip[k]]
-                u[k] = m__alpha[w, k] - offset[k] + beta[d, k] if hears else -np.inf
+                u[k] = -np.inf
+                if hears:
+                    M = m__alpha[w, k] - offset[k]
+                    if log_epsilon[w] > -np.inf:
+                        M = log_add(M, log_epsilon[w])  # J, what the topic neuron sees
+                    u[k] = M + beta[d, k]
                 top = max(top, u[k])
         total = 0.0
         for k in range(K):

@@ -25,6 +25,8 @@ no synapse, but its -eta still reaches all private ones: in the gauge form, a_z 
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numba import njit
 
@@ -32,6 +34,7 @@ from brian_lda.errors import ParameterError
 from brian_lda.parameters import (
     AdaGrad,
     EventDrivenParameters,
+    EventStepRule,
     PrunedWords,
     RobbinsMonro,
     VarianceTracking,
@@ -45,7 +48,9 @@ from brian_lda.reference.plasticity import (
     variance_tracking_eta,
 )
 from brian_lda.reference.random_streams import new_stream
+from brian_lda.reference.word_weights import word_prior_vector
 
+Order = Literal["C", "F"]  # of the weights in memory
 _ROBBINS_MONRO, _VARIANCE_TRACKING, _ADAGRAD = 0, 1, 2
 _SMALLEST_RATE = 1e-250  # below this the product of rates is redone in the log domain
 _LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
@@ -125,6 +130,9 @@ class EventDrivenReference:
         if pruned is not None:
             pruned.require_shape(parameters.n_topics, n_words)
             self._private, self._shared = np.array(pruned.private.T, order="C"), pruned.shared
+        epsilon = word_prior_vector(parameters.epsilon, n_words, "epsilon")
+        with np.errstate(divide="ignore"):
+            self._log_epsilon = np.log(epsilon)  # -inf: the paper's network
         self._a, self._c = parameters.doc_drive(np.asarray(doc_lengths))
         self._stream = new_stream(seed, 1)
         self._flow = parameters.integrator == "flow"
@@ -160,7 +168,7 @@ class EventDrivenReference:
                 raise ParameterError(
                     f"winners must name one topic per token ({len(words)}); found {len(winners)}."
                 )
-        drawn = np.empty(len(words), np.int32) if winners is None else np.int32(winners)
+        drawn = np.empty(len(words), np.int32) if winners is None else np.array(winners, np.int32)
         _present(
             np.ascontiguousarray(words, np.int32),
             np.ascontiguousarray(docs, np.int32),
@@ -174,6 +182,7 @@ class EventDrivenReference:
             self.parameters.gauge,
             self._private,
             self._shared,
+            self._log_epsilon,
             self._beta,
             self._beta_as_rate,
             self._n_beta,
@@ -247,7 +256,7 @@ class EventDrivenReference:
         """Go on from a state returned by `state` or `initial_state`."""
         # The gauge form reads rows [word, :]; the literal form writes whole columns [:, z] of the
         # winner. The memory order follows, the indexing [word, topic] stays.
-        order = "C" if self.parameters.gauge else "F"
+        order: Order = "C" if self.parameters.gauge else "F"
         exact = self.parameters.gauge and "m__alpha" in state
         m__alpha = state["m__alpha" if exact else "M__alpha"]
         self._m__alpha = np.array(m__alpha.T, np.float64, order=order)
@@ -275,7 +284,7 @@ def _check_range(name: str, values: np.ndarray, size: int) -> None:
         )
 
 
-def _rule_code_and_values(rule) -> tuple[int, float, float, float, float]:
+def _rule_code_and_values(rule: EventStepRule) -> tuple[int, float, float, float, float]:
     if isinstance(rule, RobbinsMonro):
         return _ROBBINS_MONRO, rule.scale, rule.offset, rule.power, rule.floor
     if isinstance(rule, VarianceTracking):
@@ -283,10 +292,12 @@ def _rule_code_and_values(rule) -> tuple[int, float, float, float, float]:
     return _ADAGRAD, rule.epsilon, 0.0, 0.0, 0.0
 
 
-def _synapse_memory(rule, state, layer, order):
+def _synapse_memory(
+    rule: EventStepRule, state: dict[str, np.ndarray], layer: str, order: Order
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What a rule keeps per synapse, as (first, second, base step), indexed like the weights."""
 
-    def oriented(key):
+    def oriented(key: str) -> np.ndarray:
         x = state[key].T if layer == "alpha" else state[key]
         return np.array(x, np.float64, order=order)
 
@@ -317,26 +328,35 @@ def _update_synapse(M, i, j, c, a, eta_neuron, memory, rule, is_flow):
 
 
 @njit(inline="always")
-def _infer(m__alpha, offset, private, shared, beta, beta_as_rate, w, d, u, rate, stream):
-    """Alg. 1 for the token (w, d)."""
+def _infer(
+    m__alpha, offset, private, shared, log_epsilon, beta, beta_as_rate, w, d, u, rate, stream
+):
+    """Alg. 1 for the token (w, d), with J = log(exp M^alpha + epsilon_w) in place of M^alpha."""
     K = rate.shape[0]
+    pruned, smoothed = private.shape[0] > 0, log_epsilon > -np.inf
     for z in range(K):
         u[z] = m__alpha[w, z] - offset[z]
-    if private.shape[0]:
+    if pruned:
         for z in range(K):
             if not private[w, z]:
                 u[z] = shared[z]
     if beta_as_rate:
-        top = u[0]
-        for z in range(1, K):
+        top = log_epsilon
+        for z in range(K):
             top = max(top, u[z])
+        epsilon = np.exp(log_epsilon - top)
         total = 0.0
         for z in range(K):
-            rate[z] = np.exp(u[z] - top) * beta[d, z]
+            rate[z] = np.exp(u[z] - top)
+            if smoothed and not (pruned and not private[w, z]):
+                rate[z] += epsilon
+            rate[z] *= beta[d, z]
             total += rate[z]
         if total > _SMALLEST_RATE:
             return draw_winner(rate, total, stream)
     for z in range(K):
+        if smoothed and not (pruned and not private[w, z]):
+            u[z] = log_add(u[z], log_epsilon)
         u[z] += max(np.log(beta[d, z]), _LOG_TINY) if beta_as_rate else beta[d, z]
     return softmax_winner(u, rate, stream)
 
@@ -344,7 +364,7 @@ def _infer(m__alpha, offset, private, shared, beta, beta_as_rate, w, d, u, rate,
 @njit(cache=True)
 def _present(
     words, docs, winners, forced,
-    m__alpha, offset, n_alpha, word_memory, word_rule, gauge, private, shared,
+    m__alpha, offset, n_alpha, word_memory, word_rule, gauge, private, shared, log_epsilon,
     beta, beta_as_rate, n_beta, doc_memory, doc_rule, a, c, is_flow, stream,
 ):  # fmt: skip
     V, K = m__alpha.shape
@@ -354,8 +374,9 @@ def _present(
         w, d = words[i], docs[i]
         if not forced:
             winners[i] = _infer(
-                m__alpha, offset, private, shared, beta, beta_as_rate, w, d, u, rate, stream
-            )
+                m__alpha, offset, private, shared, log_epsilon[w], beta, beta_as_rate, w, d,
+                u, rate, stream,
+            )  # fmt: skip
         z = winners[i]
 
         eta = 0.0

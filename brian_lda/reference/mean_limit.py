@@ -105,6 +105,10 @@ class EventDrivenMeanLimit:
                 f"document; found shape {counts.shape} with row sums "
                 f"{counts.sum(axis=-1).tolist()}."
             )
+        if parameters.smoothed:
+            raise ParameterError(
+                "the ML-ODE is that of the paper's network, epsilon = 0; found epsilon > 0."
+            )
         self.parameters = parameters
         self.kappa = parameters.kappa
         self.pi = counts / counts.sum()

@@ -58,7 +58,8 @@ class WordWeights:
 
     def set_corpus_size(self, n_training_tokens: float) -> None:
         """Fix epsilon for a corpus of this many tokens."""
-        self.epsilon = self._varphi * self.parameters.n_topics / max(n_training_tokens, 1.0)
+        K, n_words = self.parameters.n_topics, len(self._varphi)
+        self.epsilon = word_smoothing(self._varphi, K, n_words, n_training_tokens)
 
     @property
     def M__alpha(self) -> np.ndarray:
@@ -184,15 +185,24 @@ class WordWeights:
             self._v[:, :K] = state["v__alpha"].T
 
 
-def word_prior_vector(varphi: float | np.ndarray, n_words: int) -> np.ndarray:
+def word_prior_vector(
+    varphi: float | np.ndarray, n_words: int, argument: str = "topic_word_prior"
+) -> np.ndarray:
     """The smoothing of Phi as one number per word."""
     varphi = np.asarray(varphi, np.float64)
     if varphi.shape not in ((), (n_words,)):
         raise ParameterError(
-            f"topic_word_prior must be one number or one per word ({n_words}); found shape "
+            f"{argument} must be one number or one per word ({n_words}); found shape "
             f"{varphi.shape}."
         )
     return np.broadcast_to(varphi, (n_words,)).copy()
+
+
+def word_smoothing(
+    varphi: float | np.ndarray, n_topics: int, n_words: int, n_training_tokens: float
+) -> np.ndarray:
+    """epsilon = varphi K / N, [word]: varphi counts of each word among N/K tokens a topic."""
+    return word_prior_vector(varphi, n_words) * n_topics / max(n_training_tokens, 1.0)
 
 
 def accumulated_step(rule: RobbinsMonro, n: np.ndarray, delta: np.ndarray) -> np.ndarray:

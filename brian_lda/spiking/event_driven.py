@@ -14,13 +14,15 @@ import numpy as np
 from brian_lda.constraints import Constraints, heard_tokens, spread_winners
 from brian_lda.errors import ParameterError
 from brian_lda.models import ed_spike_lda, ed_spike_plsi
-from brian_lda.parameters import AdaGrad, EventDrivenParameters, PrunedWords
+from brian_lda.parameters import AdaGrad, EventDrivenParameters, EventStepRule, PrunedWords
 from brian_lda.reference.event_driven import initial_state
+from brian_lda.reference.word_weights import word_prior_vector
 from brian_lda.spiking.circuit import Shape
 from brian_lda.spiking.inhibition import Inhibition
 from brian_lda.spiking.plasticity import step_values, synapse_variables
 from brian_lda.spiking.recording import Recording, Spikes
 from brian_lda.spiking.runner import CircuitRunner, check_weights, checked_tokens, pad, round_up
+from brian_lda.spiking.simulator import Arrays
 
 
 class EventDrivenSpiking:
@@ -47,6 +49,8 @@ class EventDrivenSpiking:
     pruned : PrunedWords, optional
         The words with a synapse of their own (gauge form only); the default is all.
     """
+
+    _values: Arrays  # what the network knows between two calls
 
     def __init__(
         self,
@@ -80,6 +84,7 @@ class EventDrivenSpiking:
             "integrator": parameters.integrator,
             "gauge": parameters.gauge,
             "pruned": pruned is not None,
+            "smoothed": parameters.smoothed,
         }
         build = partial(model.build, parameters, pruned=pruned is not None)
         self._runner = CircuitRunner(build, key, inhibition, simulator, constraints)
@@ -134,7 +139,7 @@ class EventDrivenSpiking:
         """End of a pass over the corpus: AdaGrad amplifies its base step by c."""
         for layer, rule in self._step_rules():
             if isinstance(rule, AdaGrad):
-                self._values[f"{layer}.eta_0__{layer}"] *= rule.amplification
+                self._constants[f"{layer}.eta_0__{layer}"] *= rule.amplification
 
     @property
     def M__alpha(self) -> np.ndarray:
@@ -159,7 +164,11 @@ class EventDrivenSpiking:
         )
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that the next token depends on; keys as in the reference's `initial_state`."""
+        """Everything that the next token depends on; keys as in the reference's `initial_state`.
+
+        Where weights have few bits, also their "levels" and, in the gauge form, "m__alpha" and
+        "a__alpha": the bits hold m, so that M = m - a alone could only be rounded anew.
+        """
         K, values = self.parameters.n_topics, self._values
         state = {
             "M__alpha": self.M__alpha,
@@ -167,6 +176,11 @@ class EventDrivenSpiking:
             "n_alpha": values["topics.n_alpha"].copy(),
             "n_beta": values["documents.n_beta"][: self._n_docs].copy(),
         }
+        if self._runner.constraints.weight_bits is not None:
+            state["levels"] = self._runner.constraints.levels
+            if self.parameters.gauge:
+                state["m__alpha"] = values["alpha.m__alpha"].reshape(-1, K).T.copy(order="C")
+                state["a__alpha"] = values["topics.a__alpha"].copy()
         for layer, rule in self._step_rules():
             for name in synapse_variables(layer, rule):
                 matrix = values[f"{layer}.{name}"].reshape(-1, K)
@@ -174,33 +188,41 @@ class EventDrivenSpiking:
                     matrix.T if layer == "alpha" else matrix[: self._n_docs]
                 )
             if isinstance(rule, AdaGrad):
-                state[f"eta_0__{layer}"] = np.array([values[f"{layer}.eta_0__{layer}"]])
+                state[f"eta_0__{layer}"] = np.array([self._constants[f"{layer}.eta_0__{layer}"]])
         return state
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
         """Go on from a state returned by `state` of either twin."""
-        weight = "m__alpha" if self.parameters.gauge else "M__alpha"
-        values = {
-            f"alpha.{weight}": self._word_synapses(state, "M__alpha"),
+        limits, gauge = self._runner.constraints, self.parameters.gauge
+        weight = "m__alpha" if gauge else "M__alpha"
+        stored = limits.weight_bits is not None and limits.stored(state)
+        values: Arrays = {
+            f"alpha.{weight}": self._word_synapses(state, weight if stored else "M__alpha"),
             "beta.M__beta": self._document_synapses(state, "M__beta", 0.0),
             "topics.n_alpha": np.array(state["n_alpha"], np.float64),
             "documents.n_beta": pad(state["n_beta"], self._shape.n_docs, 0.0),
         }
-        if self.parameters.gauge:
+        if gauge:
             values["topics.a__alpha"] = np.zeros(self.parameters.n_topics)
+        if gauge and stored:
+            values["topics.a__alpha"] += state["a__alpha"]
+            values = self._fold_offsets(values)
+        base_steps = {}
         for layer, rule in self._step_rules():
             read = self._word_synapses if layer == "alpha" else self._document_synapses
             for name in synapse_variables(layer, rule):
                 values[f"{layer}.{name}"] = read(state, name)
             if isinstance(rule, AdaGrad):
-                values[f"{layer}.eta_0__{layer}"] = float(np.ravel(state[f"eta_0__{layer}"])[0])
+                eta_0 = float(np.ravel(state[f"eta_0__{layer}"])[0])
+                base_steps[f"{layer}.eta_0__{layer}"] = eta_0
         rng = np.random.default_rng([self._seed, 4])
-        for path in (f"alpha.{weight}", "beta.M__beta"):
-            values[path] = self._runner.constraints.rounded(values[path], rng)
+        for path in () if stored else (f"alpha.{weight}", "beta.M__beta"):
+            values[path] = limits.rounded(values[path], rng)
         check_weights(values)
         self._values = values
+        self._constants |= base_steps
 
-    def _fold_offsets(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def _fold_offsets(self, values: Arrays) -> Arrays:
         """M = m - a: fold the offset back, it grows without bound."""
         if self.parameters.gauge:
             a__alpha = values["topics.a__alpha"]
@@ -221,17 +243,23 @@ class EventDrivenSpiking:
             limits.living(layer, size, self.parameters.n_topics)
             for layer, size in zip(("alpha", "beta"), sizes, strict=True)
         ]
-        return heard_tokens(*alive, words, docs)
+        return heard_tokens(alive[0], alive[1], words, docs)
 
     def _constant_values(self) -> dict[str, np.ndarray | float]:
-        """Numbers that the network reads and never writes."""
+        """Numbers that the network reads and never writes; `set_state` adds AdaGrad's base step."""
         parameters = self.parameters
-        values = step_values(parameters.word_step, "alpha", "topics", "alpha")
-        values |= step_values(parameters.doc_step, "beta", "documents", "beta")
+        values: dict[str, np.ndarray | float] = {
+            **step_values(parameters.word_step, "alpha", "topics", "alpha"),
+            **step_values(parameters.doc_step, "beta", "documents", "beta"),
+        }
         if parameters.doc_topic_prior is not None:
             values["topics.lamda"] = parameters.doc_topic_prior
             values["documents.kappa"] = parameters.kappa
             values["documents.N_d"] = pad(np.maximum(self._doc_lengths, 1), self._shape.n_docs, 1)
+        if parameters.smoothed:
+            values["words.epsilon"] = word_prior_vector(
+                parameters.epsilon, self._n_words, "epsilon"
+            )
         if self.pruned is not None:
             values["alpha.is_private"] = self.pruned.private.T.astype(np.int32).ravel()
             values["topics.shared"] = np.where(
@@ -239,7 +267,7 @@ class EventDrivenSpiking:
             )
         return values
 
-    def _step_rules(self):
+    def _step_rules(self) -> tuple[tuple[str, EventStepRule], tuple[str, EventStepRule]]:
         return ("alpha", self.parameters.word_step), ("beta", self.parameters.doc_step)
 
     def _word_synapses(self, state: dict[str, np.ndarray], key: str) -> np.ndarray:

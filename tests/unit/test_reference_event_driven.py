@@ -152,17 +152,20 @@ def long_stream(n_tokens=4000, n_words=20, n_docs=6, seed=0):
     return words, docs, np.bincount(docs, minlength=n_docs)
 
 
-@pytest.mark.parametrize("integrator", ("euler", "flow"))
+@pytest.mark.parametrize(("integrator", "epsilon"), [("euler", 0.0), ("flow", 0.0), ("flow", 0.01)])
 @pytest.mark.parametrize("lamda", (None, np.array([1.1, 1.5, 2.0, 1.3])), ids=("plsi", "lda"))
-def test_gauge_form_equals_the_full_form(integrator, lamda):
+def test_gauge_form_equals_the_full_form(integrator, epsilon, lamda):
     """Same winners, drawn not forced, and the same weights after 4 000 tokens."""
     words, docs, lengths = long_stream()
     # Euler overshoots by eta exp(-M): a short step keeps the weights where rounding is 1e-15
     step = RobbinsMonro(0.01, power=0) if integrator == "euler" else RobbinsMonro(0.5, 10.0, 0.7)
     networks = [
         EventDrivenReference(
-            EventDrivenParameters(4, lamda, step, step, integrator, gauge), 20, lengths, seed=5
-        )
+            EventDrivenParameters(4, lamda, step, step, integrator, gauge, epsilon),
+            20,
+            lengths,
+            seed=5,
+        )  # fmt: skip
         for gauge in (True, False)
     ]
     winners = [network.present(words, docs) for network in networks]

@@ -33,17 +33,17 @@ RULES = {
     "paper": (VarianceTracking(), AdaGrad()),  # the paper's choice for ed-SpikeLDA
 }
 CASES = [
-    (rules, integrator, gauge, prior)
+    (rules, integrator, gauge, prior, epsilon)
     for rules in RULES
-    for integrator in ("euler", "flow")
+    for integrator, epsilon in (("euler", 0.0), ("flow", 0.0), ("flow", 0.1))
     for gauge in ((True, False) if rules == "robbins_monro" else (False,))
     for prior in (1.3, None)
 ]
 
 
-@pytest.mark.parametrize(("rules", "integrator", "gauge", "prior"), CASES)
-def test_traces_equal_the_reference(rules, integrator, gauge, prior):
-    parameters = EventDrivenParameters(K, prior, *RULES[rules], integrator, gauge)
+@pytest.mark.parametrize(("rules", "integrator", "gauge", "prior", "epsilon"), CASES)
+def test_traces_equal_the_reference(rules, integrator, gauge, prior, epsilon):
+    parameters = EventDrivenParameters(K, prior, *RULES[rules], integrator, gauge, epsilon)
     words, docs, lengths = tokens()
     spiking = EventDrivenSpiking(parameters, V, lengths, seed=1, simulator="numpy")
     reference = EventDrivenReference(parameters, V, lengths, seed=1)

@@ -1,0 +1,155 @@
+"""Topic neurons see J = log(exp M^alpha + epsilon_w): the law of the winner, wherever one is drawn.
+
+p(z | w, d) ~ (exp M^alpha_zw + epsilon_w) exp M^beta_zd, by one chi-square p-value for each of the
+words and Kolmogorov-Smirnov over them; the law without epsilon must fail on the same winners.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from brian_lda.constraints import Constraints
+from brian_lda.errors import ParameterError
+from brian_lda.parameters import EventDrivenParameters, PrunedWords, RobbinsMonro
+from brian_lda.reference.constrained import ConstrainedReference
+from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.spiking.event_driven import EventDrivenSpiking
+from brian_lda.spiking.inhibition import Poisson
+
+pytestmark = pytest.mark.statistical
+
+K, V = 4, 40
+FROZEN = RobbinsMonro(1e-300, power=0)
+SMALLEST_P, FAULT_P = 1e-3, 1e-6
+
+
+def weights(depth=0.0):
+    """M^alpha from log 0.02 to log 2 below and above epsilon; word w belongs to document w."""
+    rng = np.random.default_rng(8)
+    return {
+        "M__alpha": rng.uniform(-4.0, 0.7, (K, V)),
+        "M__beta": rng.normal(0.0, 1.0, (V, K)) + depth,
+        "n_alpha": np.zeros(K),
+        "n_beta": np.zeros(V),
+    }
+
+
+EPSILON = np.random.default_rng(9).uniform(0.1, 0.6, V)
+EPSILON[::8] = 0.0  # the paper's synapses beside smoothed ones
+PRIVATE = np.random.default_rng(10).random((K, V)) < 0.7
+PRUNED = PrunedWords(PRIVATE, np.log([0.3, 0.1, 0.6, 0.2]))
+
+
+def law(state, epsilon, pruned=None):
+    """p(z | w, d = w) by its definition, [word, topic]."""
+    seen = np.exp(state["M__alpha"]) + epsilon
+    if pruned is not None:
+        seen = np.where(pruned.private, seen, np.exp(pruned.shared)[:, None])
+    rate = seen.T * np.exp(state["M__beta"] - state["M__beta"].max())
+    return rate / rate.sum(axis=1, keepdims=True)
+
+
+def uniformity(network, p, n_draws):
+    """KS p-value of the words' chi-square p-values."""
+    tokens = np.repeat(np.arange(V), n_draws)
+    winners = network.present(tokens, tokens)
+    counts = np.bincount(tokens * K + winners, minlength=V * K).reshape(V, K)
+    return [
+        stats.kstest(stats.chisquare(counts, n_draws * law_, axis=1).pvalue, "uniform").pvalue
+        for law_ in p
+    ]
+
+
+def parameters(gauge=True):
+    return EventDrivenParameters(K, np.full(K, 1.1), FROZEN, FROZEN, "flow", gauge, EPSILON)
+
+
+def twin(*arguments, gauge=True, **options):
+    return EventDrivenReference(parameters(gauge), *arguments, **options)
+
+
+def constrained(*arguments, **options):
+    """Limits that never bind: the other kernel, the same law."""
+    limits = Constraints(packet_loss=1e-12, chip_of_topic=(0, 0, 1, 1))
+    return ConstrainedReference(parameters(), *arguments, constraints=limits, **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "depth"),
+    [
+        (twin, {}, 0.0),
+        (twin, {"gauge": False}, 0.0),
+        (twin, {}, -690.0),
+        (twin, {"pruned": PRUNED}, 0.0),
+        (twin, {"pruned": PRUNED}, -690.0),
+        (constrained, {}, 0.0),
+    ],
+    ids=["gauge", "full", "tiny rates", "pruned", "pruned, tiny rates", "constrained"],
+)
+def test_winners_at_rate_level(make, options, depth):
+    state, pruned = weights(depth), options.get("pruned")
+    network = make(V, np.full(V, 5), seed=1, initial=state, **options)
+    smoothed, paper = uniformity(
+        network, [law(state, EPSILON, pruned), law(state, 0.0, pruned)], n_draws=4000
+    )
+    assert smoothed > SMALLEST_P
+    assert paper < FAULT_P
+
+
+@pytest.mark.parametrize(
+    ("gauge", "inhibition", "pruned"),
+    [
+        (True, None, None),
+        (False, None, None),
+        (True, Poisson(rate=400.0), None),
+        (True, None, PRUNED),
+    ],
+    ids=["gauge", "full", "clocked", "pruned"],
+)
+def test_winners_in_spikes(gauge, inhibition, pruned):
+    state = weights()
+    network = EventDrivenSpiking(
+        parameters(gauge), V, np.full(V, 5), seed=1, initial=state, simulator="numpy",
+        inhibition=inhibition, pruned=pruned,
+    )  # fmt: skip
+    n_draws = 60 if inhibition is None else 40  # a tick of Brian in Python takes a millisecond
+    smoothed, paper = uniformity(
+        network, [law(state, EPSILON, pruned), law(state, 0.0, pruned)], n_draws
+    )
+    assert smoothed > SMALLEST_P
+    assert paper < FAULT_P
+
+
+def test_a_word_that_every_topic_has_lost_comes_back():
+    """All its synapses at exp(-400): without epsilon the race is decided by what is no longer
+    there; with it, by the document."""
+    state = weights()
+    state["M__alpha"][:, 0] = [-400.0, -401.0, -430.0, -430.0]
+    state["M__beta"][0] = np.log([0.1, 0.1, 0.1, 0.7])
+    shares = []
+    for epsilon in (0.0, 0.01):
+        rule = EventDrivenParameters(K, np.full(K, 1.1), FROZEN, FROZEN, epsilon=epsilon)
+        network = EventDrivenReference(rule, V, np.full(V, 5), seed=2, initial=state)
+        winners = network.present(np.zeros(4000, int), np.zeros(4000, int))
+        shares.append(np.bincount(winners, minlength=K) / 4000)
+    np.testing.assert_allclose(shares[0], [0.731, 0.269, 0, 0], atol=0.03)  # softmax(0, -1)
+    np.testing.assert_allclose(shares[1], [0.1, 0.1, 0.1, 0.7], atol=0.03)
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, np.inf, [0.1, np.nan]])
+def test_an_epsilon_that_is_no_smoothing_is_refused(epsilon):
+    with pytest.raises(ParameterError, match="epsilon must be finite and not negative"):
+        EventDrivenParameters(K, np.full(K, 1.1), epsilon=epsilon)
+
+
+def test_euler_steps_of_lost_synapses_would_explode_and_are_refused():
+    with pytest.raises(ParameterError, match="epsilon > 0 needs integrator='flow'"):
+        EventDrivenParameters(K, np.full(K, 1.1), integrator="euler", epsilon=0.01)
+
+
+def test_an_epsilon_for_another_vocabulary_is_refused():
+    rule = EventDrivenParameters(K, np.full(K, 1.1), epsilon=np.full(V + 1, 0.1))
+    with pytest.raises(
+        ParameterError, match=rf"epsilon must be one number or one per word \({V}\)"
+    ):
+        EventDrivenReference(rule, V, np.full(V, 5), seed=0)
