@@ -76,8 +76,9 @@ def fit_data_parallel(
     algorithm = getattr(single, "algorithm", None)
     if not isinstance(algorithm, MiniBatchReference):
         raise ParameterError(
-            "fit_data_parallel trains SemiSpikeLDA and SpikeLDA(update='delayed'), whose documents "
-            f"are independent within a mini-batch; found {type(model).__name__}."
+            "fit_data_parallel trains SemiSpikeLDA and SpikeLDA(update='delayed') with "
+            "backend='rate', whose documents are independent within a mini-batch; found "
+            f"{type(model).__name__} with backend={model.backend!r}."
         )
     shards = n_shards or max(sum(client.nthreads().values()), 1)
     model.trainer_ = DataParallelTrainer(algorithm, store, model.batch_size, seed, client, shards)
@@ -85,7 +86,7 @@ def fit_data_parallel(
     return model
 
 
-class DataParallelTrainer(MiniBatchTrainer):
+class DataParallelTrainer(MiniBatchTrainer[MiniBatchReference]):
     """`MiniBatchTrainer` whose documents are read and inferred elsewhere.
 
     Parameters

@@ -7,7 +7,7 @@ Each needs a package of its own, which is asked for by name when it is missing:
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -150,7 +150,7 @@ def to_pyldavis(model: TopicModel, corpus: Corpus, **options: Any) -> Any:
     )
 
 
-def _trains(spikes: Spikes, layer: str):
+def _trains(spikes: Spikes, layer: str) -> Iterator[tuple[int, np.ndarray]]:
     """(neuron, times) of every neuron of the layer that fired."""
     index, time = spikes.index[layer], spikes.time[layer]
     for neuron in np.unique(index):

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 
@@ -99,13 +99,15 @@ class HtmlPage:
             Headings; of mappings, which keys and in which order (default: as they appear).
         caption : str
         """
-        rows = list(rows)
-        if rows and isinstance(rows[0], Mapping):
-            if columns is None:
-                columns = list(dict.fromkeys(key for row in rows for key in row))
-            rows = [[row.get(column) for column in columns] for row in rows]
-        head = "".join(f"<th>{escape(str(column))}</th>" for column in columns or ())
-        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+        if columns is None:
+            named = [row for row in rows if isinstance(row, Mapping)]
+            columns = list(dict.fromkeys(key for row in named for key in row))
+        cells = [
+            [row.get(column) for column in columns] if isinstance(row, Mapping) else row
+            for row in rows
+        ]
+        head = "".join(f"<th>{escape(str(column))}</th>" for column in columns)
+        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in cells)
         self._parts.append(
             '<div class="wide"><table>'
             + (f"<caption>{escape(caption)}</caption>" if caption else "")
@@ -189,7 +191,7 @@ class HtmlPage:
         return path
 
 
-def format_number(value: float | int | bool) -> str:
+def format_number(value: SupportsFloat) -> str:
     """Integers with thin groups of three digits, other numbers with four significant digits.
 
     >>> format_number(1234567), format_number(0.000123456), format_number(1632.4)

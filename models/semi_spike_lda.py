@@ -35,6 +35,8 @@ Deviations from the paper
 
 from __future__ import annotations
 
+from typing import Any
+
 from brian2 import linked_var
 from brian_lda.models.spike_cgs import connect_counting
 
@@ -153,7 +155,7 @@ def build_batch_circuit(
     *,
     topic_model: str = "",
     topic_events: dict[str, str] | None = None,
-    **arguments,
+    **arguments: Any,
 ) -> Circuit:
     """The circuit of the networks that update M^alpha once per mini-batch."""
     topic_model += BATCH_TOPIC

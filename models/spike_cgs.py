@@ -33,6 +33,7 @@ from brian_lda.spiking.assignments import (
     add_assignment_memory,
 )
 from brian_lda.spiking.circuit import Circuit, Shape, build_circuit
+from brian_lda.spiking.clamp import ClampedLayer
 from brian_lda.spiking.constrained import NO_CONSTRAINTS
 from brian_lda.spiking.counting import COUNTING
 from brian_lda.spiking.inhibition import Inhibition
@@ -83,7 +84,7 @@ def build(
     return circuit
 
 
-def connect_counting(circuit: Circuit, layer, name: str) -> None:
+def connect_counting(circuit: Circuit, layer: ClampedLayer, name: str) -> None:
     """Synapses whose weight M is the logarithm of a count: tau_1, excite, tau_2."""
     M = f"M__{name}"
     circuit.connect(

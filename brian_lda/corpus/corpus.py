@@ -56,8 +56,9 @@ class Corpus:
         if self.labels is not None:
             set_field(self, "labels", self._checked_labels())
         if self.label_names is not None:
-            set_field(self, "label_names", tuple(str(label) for label in self.label_names))
-            self._check_label_names()
+            label_names = tuple(str(label) for label in self.label_names)
+            self._check_label_names(label_names)
+            set_field(self, "label_names", label_names)
         if self.split is not None:
             set_field(self, "split", self._checked_split())
 
@@ -71,12 +72,12 @@ class Corpus:
             )
         return read_only(labels.astype(np.int64))
 
-    def _check_label_names(self) -> None:
+    def _check_label_names(self, label_names: tuple[str, ...]) -> None:
         if self.labels is None:
             raise CorpusFormatError("label_names were given without labels. Pass both or neither.")
-        if self.labels.max() >= len(self.label_names):
+        if self.labels.max() >= len(label_names):
             raise CorpusFormatError(
-                f"labels go up to {self.labels.max()} but there are {len(self.label_names)} "
+                f"labels go up to {self.labels.max()} but there are {len(label_names)} "
                 "label_names. Labels count from 0: pass one name per class."
             )
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class EntryBlock(NamedTuple):
     counts: np.ndarray
 
 
-def open_maybe_gzip(path: Path) -> BinaryIO:
+def open_maybe_gzip(path: Path) -> gzip.GzipFile | BufferedReader:
     """Open for reading; gzip is told by its magic number, not by the file's name."""
     with open(path, "rb") as file:
         is_gzip = file.read(2) == b"\x1f\x8b"
@@ -216,9 +217,11 @@ class DocwordReader:
 
     def _check_entries(self, table: np.ndarray, text: bytes, line: int, last_doc: int) -> None:
         docs, words, counts = table.T
-        limits = (("docID", docs, self.header.n_docs, "D, line 1"),)
-        limits += (("wordID", words, self.header.n_words, "W, line 2"),)
-        limits += (("count", counts, LARGEST_INT32, "the largest count"),)
+        limits = (
+            ("docID", docs, self.header.n_docs, "D, line 1"),
+            ("wordID", words, self.header.n_words, "W, line 2"),
+            ("count", counts, LARGEST_INT32, "the largest count"),
+        )
         for what, values, largest, origin in limits:
             if values.min() < 1 or values.max() > largest:
                 entry = int(np.argmax((values < 1) | (values > largest)))

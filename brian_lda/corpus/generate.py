@@ -67,7 +67,8 @@ def make_bars(
     pixel_row, pixel_column = np.divmod(np.arange(grid * grid), grid)
     sides = np.arange(grid)[:, np.newaxis]
     phi = np.vstack((sides == pixel_row, sides == pixel_column)) / grid
-    vocabulary = [f"r{row}c{column}" for row, column in zip(pixel_row, pixel_column, strict=True)]
+    pixels = zip(pixel_row, pixel_column, strict=True)
+    vocabulary = tuple(f"r{row}c{column}" for row, column in pixels)
     rng = np.random.default_rng(seed)
     return _draw_corpus(rng, phi, vocabulary, n_docs, doc_length, ("alpha", alpha), "bars")
 
@@ -101,7 +102,7 @@ def make_synthetic(
             raise ParameterError(f"{argument} must be at least 1, found {value}.")
     rng = np.random.default_rng(seed)
     phi = rng.dirichlet(_prior("topic_word_prior", topic_word_prior, n_words), size=n_topics)
-    vocabulary = [f"word{w}" for w in range(n_words)]
+    vocabulary = tuple(f"word{w}" for w in range(n_words))
     prior = ("doc_topic_prior", doc_topic_prior)
     return _draw_corpus(rng, phi, vocabulary, n_docs, doc_length, prior, "synthetic")
 
@@ -109,7 +110,7 @@ def make_synthetic(
 def _draw_corpus(
     rng: np.random.Generator,
     phi: np.ndarray,
-    vocabulary: Sequence[str],
+    vocabulary: tuple[str, ...],
     n_docs: int,
     doc_length: int | Sequence[int],
     named_prior: tuple[str, float | Sequence[float]],

@@ -36,13 +36,13 @@ def from_gensim(
     return Corpus(sparse.vstack(batches, format="csr"), vocabulary, name)
 
 
-def _vocabulary(dictionary: Any) -> list[str]:
+def _vocabulary(dictionary: Any) -> tuple[str, ...]:
     n_words = len(dictionary)
     if n_words == 0:
         raise CorpusFormatError("dictionary is empty: expected one word per id.")
     try:
         # A gensim Dictionary is a mapping id -> word as well, made complete on first access.
-        return [dictionary[word_id] for word_id in range(n_words)]
+        return tuple(dictionary[word_id] for word_id in range(n_words))
     except KeyError as error:
         raise CorpusFormatError(
             f"dictionary has {n_words} words but no id {error}: ids must run from 0 to "

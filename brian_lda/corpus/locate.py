@@ -91,7 +91,13 @@ def locate(
         return docword
     url = base_url or os.environ.get(BASE_URL_VARIABLE) or corpus.base_url
     _download(corpus, url.rstrip("/") + "/", _searched(data_dir))
-    return _docword_in(cache_dir(), corpus)
+    docword = _docword_in(cache_dir(), corpus)
+    if docword is None:
+        raise CorpusNotFoundError(
+            f"{url} brought no docword file of the corpus {corpus.tag}. Try again, or get it from "
+            "another mirror (base_url=)."
+        )
+    return docword
 
 
 def find_on_disk(corpus: NamedCorpus, *, data_dir: str | Path | None = None) -> Path | None:

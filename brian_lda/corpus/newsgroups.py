@@ -85,12 +85,16 @@ def read_archive(archive: Path, vocabulary: list[str]) -> Corpus:
     docs, words, counts = np.concatenate(tables).T
     matrix = sparse.coo_array((counts, (docs - 1, words - 1)), shape=(n_docs, len(vocabulary)))
     split = np.repeat(["train", "test"], [len(label) for label in labels])
-    return Corpus(matrix, vocabulary, "20ng-raw", np.concatenate(labels), GROUPS, split)
+    names = tuple(vocabulary)
+    return Corpus(matrix, names, "20ng-raw", np.concatenate(labels), GROUPS, split)
 
 
 def _numbers(tar: tarfile.TarFile, member: tarfile.TarInfo) -> np.ndarray:
+    file = tar.extractfile(member)
+    if file is None:
+        raise tarfile.ExtractError(f"{member.name} is no file")
     # Garbage ends the array early; the checksum of what is made of it tells.
-    return np.fromstring(tar.extractfile(member).read(), dtype=np.int64, sep=" ")
+    return np.fromstring(file.read(), dtype=np.int64, sep=" ")
 
 
 def filter_words(raw: Corpus) -> Corpus:
@@ -104,7 +108,7 @@ def filter_words(raw: Corpus) -> Corpus:
         and 5 <= n_docs_with_word[w] <= raw.n_docs / 2
     ]
     keep.sort(key=raw.vocabulary.__getitem__)
-    vocabulary = [raw.vocabulary[w] for w in keep]
+    vocabulary = tuple(raw.vocabulary[w] for w in keep)
     counts = raw.counts[:, keep]
     return Corpus(counts, vocabulary, "20ng", raw.labels, raw.label_names, raw.split)
 

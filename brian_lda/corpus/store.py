@@ -138,12 +138,13 @@ def _read_ranges(array: np.memmap, starts: np.ndarray, ends: np.ndarray) -> np.n
     a mini-batch of scattered documents would soon have all of a large file counted as our memory.
     """
     out = np.empty(int((ends - starts).sum()), array.dtype)
-    target, size = memoryview(out).cast("B"), array.dtype.itemsize
+    target, size = out.data.cast("B"), array.dtype.itemsize
     is_first = np.ones(len(starts), bool)  # of a run of documents that lie one after the other
     is_first[1:] = starts[1:] != ends[:-1]
     first = np.flatnonzero(is_first)
     last = np.append(first[1:], len(starts)) - 1
     filled = 0
+    assert array.filename is not None  # np.load maps a file by its name
     with open(array.filename, "rb", buffering=0) as file:
         for start, end in zip(starts[first].tolist(), ends[last].tolist(), strict=True):
             file.seek(array.offset + start * size)

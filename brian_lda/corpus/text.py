@@ -63,7 +63,8 @@ def corpus_from_texts(
             f"No words are left in {len(texts)} texts ({error}). Pass longer texts, or loosen "
             "min_df, max_df, stop_words or token_pattern."
         ) from error
-    return Corpus(counts, vectorizer.get_feature_names_out(), name, labels, label_names)
+    names = None if label_names is None else tuple(label_names)
+    return Corpus(counts, vectorizer.get_feature_names_out(), name, labels, names)
 
 
 def corpus_from_text_directory(
@@ -83,7 +84,8 @@ def corpus_from_text_directory(
     labels = label_names = None
     if set(folders) != {"."}:
         names = [directory.resolve().name if folder == "." else folder for folder in folders]
-        label_names, labels = np.unique(names, return_inverse=True)
+        unique_names, labels = np.unique(names, return_inverse=True)
+        label_names = unique_names.tolist()
     return corpus_from_texts(
         texts,
         name=name or directory.resolve().name,

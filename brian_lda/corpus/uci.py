@@ -13,6 +13,8 @@ A variant `<tag>-<variant>` that lacks one of the last four shares that of `<tag
 from __future__ import annotations
 
 import gzip
+from collections.abc import Sequence
+from io import BufferedWriter
 from pathlib import Path
 
 import numpy as np
@@ -164,12 +166,12 @@ def _read_labels(docword: Path, n_docs: int) -> tuple[np.ndarray | None, tuple[s
     else:
         names = tuple(read_lines(groups))
         code = {str(k): k - 1 for k in range(1, len(names) + 1)}
-    for line, value in enumerate(values, start=1):
-        if value not in code:
-            raise CorpusFormatError(
-                f"{file}, line {line}: expected a label between 1 and {len(names)}, as "
-                f"{groups.name} names {len(names)} groups, found {value!r}."
-            )
+        for line, value in enumerate(values, start=1):
+            if value not in code:
+                raise CorpusFormatError(
+                    f"{file}, line {line}: expected a label between 1 and {len(names)}, as "
+                    f"{groups.name} names {len(names)} groups, found {value!r}."
+                )
     return np.array([code[value] for value in values], dtype=np.int64), names
 
 
@@ -210,7 +212,7 @@ def write_uci(
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     tag = tag or corpus.name or "corpus"
-    lines_of_file = {"vocab": corpus.vocabulary}
+    lines_of_file: dict[str, Sequence[str]] = {"vocab": corpus.vocabulary}
     if corpus.labels is not None:
         names = corpus.label_names or [str(k) for k in range(int(corpus.labels.max()) + 1)]
         lines_of_file["labels"] = [str(label + 1) for label in corpus.labels]
@@ -230,7 +232,7 @@ def write_uci(
     return docword
 
 
-def _write_entries(corpus: Corpus, file) -> None:
+def _write_entries(corpus: Corpus, file: gzip.GzipFile | BufferedWriter) -> None:
     counts = corpus.counts
     file.write(f"{corpus.n_docs}\n{corpus.n_words}\n{counts.nnz}\n".encode())
     docs = np.repeat(np.arange(corpus.n_docs), np.diff(counts.indptr))

@@ -20,7 +20,12 @@ from brian_lda.estimators.automatic_steps import (
 )
 from brian_lda.estimators.base import Callback, TopicModel, as_source
 from brian_lda.estimators.trainers import EventDrivenTrainer
-from brian_lda.parameters import EventDrivenParameters, EventStepRule, RobbinsMonro
+from brian_lda.parameters import (
+    EventDrivenParameters,
+    EventStepRule,
+    PrunedWords,
+    RobbinsMonro,
+)
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.event_driven import EventDrivenReference, initial_state
 from brian_lda.reference.word_weights import word_smoothing
@@ -35,17 +40,25 @@ def event_network(
     corpus: Corpus,
     seed: int,
     initial: dict[str, np.ndarray] | None = None,
+    pruned: PrunedWords | None = None,
 ) -> EventDrivenNetwork:
     """The twin that `model.backend` asks for."""
     arguments = (parameters, corpus.n_words, corpus.doc_lengths)
     if model.backend == "rate":
         limits = chip_constraints(model)
         if limits is None:
-            return EventDrivenReference(*arguments, seed=seed, initial=initial)
+            return EventDrivenReference(*arguments, seed=seed, initial=initial, pruned=pruned)
+        if pruned is not None:
+            raise ParameterError(
+                "a pruned network with constraints needs backend='brian2': at rate level it has "
+                "either."
+            )
         return ConstrainedReference(*arguments, seed=seed, initial=initial, constraints=limits)
     from brian_lda.spiking.event_driven import EventDrivenSpiking  # imports Brian2: seconds
 
-    network = EventDrivenSpiking(*arguments, seed=seed, initial=initial, **spiking_options(model))
+    network = EventDrivenSpiking(
+        *arguments, seed=seed, initial=initial, pruned=pruned, **spiking_options(model)
+    )
     network.prepare()  # compiling is not training: `history_` times the iterations
     return network
 

@@ -95,7 +95,9 @@ def checked_phi(phi: np.ndarray) -> np.ndarray:
     return phi
 
 
-def _checked(phi, counts, pseudo_count):
+def _checked(
+    phi: np.ndarray, counts: sparse.csr_array, pseudo_count: float | np.ndarray
+) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
     counts = as_counts(counts, require_tokens=False)
     phi = checked_phi(phi)
     if phi.shape[1] != counts.shape[1]:

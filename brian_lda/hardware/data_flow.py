@@ -12,7 +12,7 @@ drawn in `brian_lda.hardware.locality`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,7 @@ from brian2.synapses.synapses import SummedVariableUpdater, SynapticPathway
 from brian2.utils.stringtools import get_identifiers
 
 from brian_lda.errors import UnsupportedNetworkError
+from brian_lda.spiking.circuit import FirstValue
 from brian_lda.spiking.clamp import ClampedLayer
 
 TOPIC_CHIP = "chip of the topic"
@@ -64,7 +65,7 @@ class Access:
     is_spike: bool = False
 
     @property
-    def owner(self) -> object:
+    def owner(self) -> Group | None:
         return None if self.variable is None else self.variable.owner
 
 
@@ -112,12 +113,15 @@ class DataFlow:
     network : Network
         Built under Brian's runtime device; nothing is compiled or run.
     topics : Group
-    first_values : list of (group, variable, expression)
+    first_values : sequence of (group, variable, expression)
         Set at the start of every run.
     """
 
-    def __init__(self, network: Network, topics: Group, first_values: list = ()) -> None:
-        self.topics, self._topic_of_synapse = topics, {}
+    def __init__(
+        self, network: Network, topics: Group, first_values: Sequence[FirstValue] = ()
+    ) -> None:
+        self.topics = topics
+        self._topic_of_synapse: dict[str, np.ndarray] = {}
         self._spike_flags = {
             name
             for condition in topics.events.values()
@@ -150,7 +154,7 @@ class DataFlow:
             }
         return reached
 
-    def home(self, group: object) -> tuple[str, np.ndarray | None]:
+    def home(self, group: Group) -> tuple[str, np.ndarray | None]:
         """Name of the home, and for what lives on the topics' chips the topic of each element."""
         if isinstance(group, Subgroup):
             name, topic = self.home(group.source)

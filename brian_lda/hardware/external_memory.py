@@ -91,7 +91,7 @@ def count_swaps(docs: np.ndarray, n_slots: int, bytes_per_document: float) -> Sw
     reads = writes = 0
     docs = np.asarray(docs)
     # Repeats of the same document change nothing in the order of use: skip them at once.
-    changes = np.flatnonzero(np.diff(docs, prepend=-1)) if len(docs) else []
+    changes = np.flatnonzero(np.diff(docs, prepend=-1)) if len(docs) else np.empty(0, np.intp)
     for doc in docs[changes].tolist():
         resident = doc in slots
         _, evicted = slots.show(doc)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from brian_lda.errors import ParameterError
 
@@ -102,6 +103,6 @@ def algorithm_memory(
     )
 
 
-def memory_table(**sizes) -> list[Memory]:
+def memory_table(**sizes: Any) -> list[Memory]:
     """`algorithm_memory` of every algorithm; arguments as there."""
     return [algorithm_memory(algorithm, **sizes) for algorithm in ALGORITHMS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from brian2 import BrianLogger
 
 from brian_lda.errors import ParameterError
@@ -14,13 +15,14 @@ from brian_lda.spiking.simulator import brian_settings
 
 # Sizes make no difference: the audit follows variables, not values.
 K = 3
+MAP_PRIOR, PRIOR = np.full(K, 1.1), np.full(K, 0.1)
 SHAPE = Shape(n_words=4, n_docs=2, n_topics=K, capacity=8, n_tokens=5)
 NETWORKS = {
     "spike-cgs": lambda: spike_cgs.build(SHAPE, Race()),
-    "ed-spike-lda": lambda: ed_spike_lda.build(EventDrivenParameters(K, 1.1), SHAPE, Race()),
+    "ed-spike-lda": lambda: ed_spike_lda.build(EventDrivenParameters(K, MAP_PRIOR), SHAPE, Race()),
     "ed-spike-plsi": lambda: ed_spike_plsi.build(EventDrivenParameters(K, None), SHAPE, Race()),
-    "du-spike-lda": lambda: du_spike_lda.build(BatchParameters(K, 1.1), SHAPE, Race()),
-    "semi-spike-lda": lambda: semi_spike_lda.build(BatchParameters(K, 0.1), SHAPE, Race()),
+    "du-spike-lda": lambda: du_spike_lda.build(BatchParameters(K, MAP_PRIOR), SHAPE, Race()),
+    "semi-spike-lda": lambda: semi_spike_lda.build(BatchParameters(K, PRIOR), SHAPE, Race()),
 }
 
 

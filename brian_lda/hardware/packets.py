@@ -8,8 +8,10 @@ the router's chip: a chip other than the neuron's own, with a topic neuron that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from brian2 import NeuronGroup, Synapses, ms
@@ -103,7 +105,7 @@ def count_packets(
     return CountedPackets(len(words), *(sent[name] for name in SOURCES))
 
 
-def build_with_routers(build, n_chips: int, **arguments) -> Circuit:
+def build_with_routers(build: Callable[..., Circuit], n_chips: int, **arguments: Any) -> Circuit:
     """The circuit of `build` with a router for each chip."""
     circuit = build(**arguments)
     routers = NeuronGroup(n_chips, "", clock=circuit.clock, name="routers")

@@ -14,6 +14,8 @@ from __future__ import annotations
 import logging
 import math
 from functools import lru_cache
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -112,7 +114,7 @@ def _mended(placement: np.ndarray, n_chips: int, capacity: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=1)
-def _partitioner():
+def _partitioner() -> tuple[ModuleType, Any]:
     """mtkahypar may be initialised once in a process only."""
     try:
         import mtkahypar

@@ -165,8 +165,8 @@ def _figure(file: str, field: str, table: Any) -> Figure:
             f"{file}: {field} must be a table with value, evidence and source; found {found}."
         )
     value, evidence, source = table["value"], table["evidence"], table["source"]
-    accepted = (int, float) if kind is float else kind
-    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+    is_accepted = isinstance(value, (int, float) if kind is float else kind)
+    if not is_accepted or (isinstance(value, bool) and kind is not bool):
         raise ChipProfileError(
             f"{file}: {field} ({meaning}) must be a {kind.__name__}; found {value!r}."
         )

@@ -27,6 +27,7 @@ from brian_lda.corpus import Corpus
 from brian_lda.errors import ParameterError
 from brian_lda.estimators import TopicModel
 from brian_lda.estimators.automatic_steps import _windowed as windowed_step
+from brian_lda.estimators.event_driven import event_network
 from brian_lda.estimators.trainers import EventDrivenTrainer, softmax_rows
 from brian_lda.parameters import PrunedWords, RobbinsMonro, VarianceTracking
 
@@ -116,15 +117,9 @@ def prune_and_continue(
     network = trainer.network
     # Tab. 1(c) without our smoothing of the read-out: the weights that the network itself holds.
     pruned = prune_words(softmax_rows(network.M__alpha), n_private)
-    options = {} if model.backend == "rate" else dict(model.brian2_options or {})
-    pruned_network = type(network)(
-        network.parameters,
-        corpus.n_words,
-        corpus.doc_lengths,
-        seed=model.seed_,
-        initial=_on_manifold(network.state(), network.parameters.word_step),
-        pruned=pruned,
-        **options,
+    initial = _on_manifold(network.state(), network.parameters.word_step)
+    pruned_network = event_network(
+        model, network.parameters, corpus, model.seed_, initial, pruned=pruned
     )
     continued = copy.copy(model)
     continued.history_ = [dict(record) for record in model.history_]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from brian_lda.hardware.profiles import EVIDENCE
 from brian_lda.hardware.report import HardwareReport
 from brian_lda.html_page import HtmlPage, format_number
 from brian_lda.plotting import PALETTE, plot_chip_placement, plot_traffic
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SHOWN_CHIPS = 32  # rows of the table of loads
 
@@ -228,18 +231,18 @@ def _text_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         return format_number(value)
     return "" if value is None else str(value)
 
 
-def _figure(width: float, height: float):
+def _figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _fan_in_figure(report: HardwareReport):
+def _fan_in_figure(report: HardwareReport) -> Figure:
     figure = _figure(5.5, 1.8)
     ax = figure.subplots()
     plans = {"before": report.before.plan, "planned": report.after.plan}
@@ -262,7 +265,7 @@ def _fan_in_figure(report: HardwareReport):
     return figure
 
 
-def _traffic_figure(report: HardwareReport):
+def _traffic_figure(report: HardwareReport) -> Figure:
     figure = _figure(9.5, 3.4)
     place, matrix, bars = figure.subplots(1, 3)
     best = report.placements[0]
@@ -282,7 +285,7 @@ def _traffic_figure(report: HardwareReport):
     return figure
 
 
-def _load_figure(report: HardwareReport):
+def _load_figure(report: HardwareReport) -> Figure:
     figure = _figure(6.5, 2.4)
     ax = figure.subplots()
     loads = report.placements[0].loads

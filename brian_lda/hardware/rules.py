@@ -65,8 +65,9 @@ def _topics_per_core(plan: NetworkPlan, chip: ChipProfile) -> int:
     most = chip.get("neurons_per_core") or plan.n_topics
     axons = chip.get("axons_per_core")
     if axons is not None:
-        own = plan.n + (1 if plan.is_pruned else 0)
-        if plan.n_words + plan.m + 1 <= axons:
+        tied = 1 if plan.is_pruned else 0
+        own = plan.n + tied
+        if plan.n_words + tied + plan.m <= axons:
             by_axons = most
         else:
             by_axons = max((axons - plan.m) // own, 0)
@@ -80,24 +81,24 @@ def _topics_per_core(plan: NetworkPlan, chip: ChipProfile) -> int:
     return most
 
 
-def _cores_used(plan, chip, topics, n_chips) -> Limits:
+def _cores_used(plan: NetworkPlan, chip: ChipProfile, topics: int, n_chips: int) -> Limits:
     per_core = _topics_per_core(plan, chip)
     # If not even one fits, the rule for the core's own limit fails; here a core each is assumed.
     return math.ceil((topics + 1) / max(per_core, 1)), chip.get("cores")  # + 1: inhibition
 
 
-def _weight_bits(plan, chip, topics, n_chips) -> Limits:
+def _weight_bits(plan: NetworkPlan, chip: ChipProfile, topics: int, n_chips: int) -> Limits:
     bits = math.inf if chip.get("weight_format") == "float" else chip.get("weight_bits")
     return plan.weight_bits, bits
 
 
-def _routing_entries(plan, chip, topics, n_chips) -> Limits:
+def _routing_entries(plan: NetworkPlan, chip: ChipProfile, topics: int, n_chips: int) -> Limits:
     # One entry per source that crosses a chip's border: its words, documents, and winners.
     words = min(topics * plan.n, plan.n_words)
     return (words + plan.m + plan.n_topics if n_chips > 1 else 0), chip.get("routing_entries")
 
 
-def _external_memory(plan, chip, topics, n_chips) -> Limits:
+def _external_memory(plan: NetworkPlan, chip: ChipProfile, topics: int, n_chips: int) -> Limits:
     limit = chip.get("external_memory_bytes") or math.inf
     return plan.external_bytes, limit if chip.get("external_memory") else 0.0
 

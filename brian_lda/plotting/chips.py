@@ -104,8 +104,10 @@ def plot_traffic(
         for (source, target), value in np.ndenumerate(traffic):
             if np.isfinite(value):
                 shade = "black" if value > middle else "white"
-                text = {"ha": "center", "va": "center", "fontsize": 6, "color": shade}
-                ax.text(target, source, f"{value:.2g}", **text)
+                label_of_link = f"{value:.2g}"
+                ax.text(
+                    target, source, label_of_link, ha="center", va="center", fontsize=6, color=shade
+                )
         ax.set_xticks(range(len(traffic)))
         ax.set_yticks(range(len(traffic)))
     ax.set_xlabel("to chip")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 # Okabe & Ito's colours, told apart with every common colour blindness; their yellow, which a white
 # page swallows, is left out.
@@ -11,7 +17,7 @@ REJECTED = "0.75"  # grey of the topic spikes that inhibition rejects
 FAINT = "0.9"  # grey of guides
 IMAGE = "cividis"  # colour map of images, the same to a colour-blind eye
 COLUMN_WIDTH = 8.5 / 2.54  # inches
-COLUMN_STYLE = {
+COLUMN_STYLE: dict[RcKeyType, Any] = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.labelsize": 8,
@@ -26,7 +32,7 @@ COLUMN_STYLE = {
 }
 
 
-def column_style():
+def column_style() -> AbstractContextManager[None]:
     """Context in which figures get sizes for a column of 8.5 cm.
 
     >>> with column_style():

@@ -33,8 +33,14 @@ def plot_potentials(u__alpha: np.ndarray, u__beta: np.ndarray, winner: int, ax: 
     ax.set_xticks(topics)
     ax.set_xlabel("topic neuron z")
     ax.set_ylabel("membrane potential")
-    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3}
-    ax.legend(frameon=False, columnspacing=1, handletextpad=0.3, **place)
+    ax.legend(
+        frameon=False,
+        columnspacing=1,
+        handletextpad=0.3,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=3,
+    )
     return ax
 
 

@@ -139,7 +139,7 @@ def plot_matched_topics(cosine: np.ndarray, ax: Axes) -> Axes:
     ax.axhline(mean, color="black", linewidth=0.8)
     ax.text(len(cosine) - 1, mean, f"mean {mean:.2f}", ha="right", va="bottom")
     ax.set_ylim(0, 1)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("matched topics, best first")
     ax.set_ylabel("cosine")
     return ax

@@ -58,7 +58,9 @@ class AssignmentSampler:
         )
 
 
-def check_tokens(words, docs, z, n_words, n_docs, n_topics) -> None:
+def check_tokens(
+    words: np.ndarray, docs: np.ndarray, z: np.ndarray, n_words: int, n_docs: int, n_topics: int
+) -> None:
     """Refuse tokens out of range: the kernels read without bounds checks."""
     for name, values, size in (
         ("words", words, n_words),
@@ -72,7 +74,9 @@ def check_tokens(words, docs, z, n_words, n_docs, n_topics) -> None:
             )
 
 
-def assignment_counts(words, docs, z, n_words, n_docs, n_topics):
+def assignment_counts(
+    words: np.ndarray, docs: np.ndarray, z: np.ndarray, n_words: int, n_docs: int, n_topics: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """C_wz [topic, word], C_zd [doc, topic] and C_z [topic] of the assignments z [token]."""
     C_wz = np.bincount(z.astype(np.int64) * n_words + words, minlength=n_topics * n_words)
     C_zd = np.bincount(docs.astype(np.int64) * n_topics + z, minlength=n_docs * n_topics)

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numba import get_num_threads, get_thread_id, njit, prange
 
-from brian_lda.parameters import BatchParameters, RobbinsMonro, require_map_prior
+from brian_lda.parameters import BatchParameters, BatchStepRule, RobbinsMonro, require_map_prior
 from brian_lda.reference.activation import draw_from_blocks, padded
+from brian_lda.reference.document_batch import BatchTokens
 from brian_lda.reference.mini_batch import MiniBatchReference
 from brian_lda.reference.plasticity import robbins_monro
 from brian_lda.reference.random_streams import substream_state, uniform
@@ -36,7 +37,9 @@ class DelayedSpikeLDAReference(MiniBatchReference):
         require_map_prior(parameters.doc_topic_prior)
         super().__init__(parameters, n_words, **arguments)
 
-    def _infer(self, batch, rates, key):
+    def _infer(
+        self, batch: BatchTokens, rates: np.ndarray, key: np.random.SeedSequence
+    ) -> np.ndarray:
         K = self.parameters.n_topics
         prior = np.zeros(padded(K))
         prior[:K] = self.parameters.doc_topic_prior - 1.0
@@ -49,7 +52,7 @@ class DelayedSpikeLDAReference(MiniBatchReference):
         return per_thread.sum(axis=0, dtype=np.int32)
 
 
-def _doc_rule(rule) -> tuple[bool, float, float, float, float]:
+def _doc_rule(rule: BatchStepRule) -> tuple[bool, float, float, float, float]:
     if isinstance(rule, RobbinsMonro):
         return True, rule.scale, rule.offset, rule.power, rule.floor
     return False, rule.eta, rule.decay, rule.epsilon, 0.0

@@ -10,8 +10,8 @@ from brian_lda.reference.document_batch import BatchTokens, batch_tokens
 from brian_lda.reference.word_weights import WordWeights
 
 
-class MiniBatchReference:
-    """Base of the delayed-update algorithms; not used by itself.
+class MiniBatchLearner:
+    """What both twins of an algorithm with delayed updates keep; not used by itself.
 
     Parameters
     ----------
@@ -31,16 +31,33 @@ class MiniBatchReference:
         self.seed = seed
         self.n_updates = 0
 
-    def _infer(
-        self, batch: BatchTokens, rates: np.ndarray, key: np.random.SeedSequence
-    ) -> np.ndarray:
-        """N_zw [batch word, padded topic] over the T counted local iterations."""
+    def update(self, counts: sparse.csr_array) -> object:
+        """One mini-batch of documents [doc, word]; what is returned is up to the twin."""
         raise NotImplementedError
 
     @property
     def phi(self) -> np.ndarray:
         """Phi, [topic, word]."""
         return self.words.phi
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the next update depends on."""
+        return {**self.words.state(), "n_updates": np.array([self.n_updates])}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state returned by `state`."""
+        self.words.set_state(state)
+        self.n_updates = int(state["n_updates"][0])
+
+
+class MiniBatchReference(MiniBatchLearner):
+    """Base of the rate-level algorithms with delayed updates; not used by itself."""
+
+    def _infer(
+        self, batch: BatchTokens, rates: np.ndarray, key: np.random.SeedSequence
+    ) -> np.ndarray:
+        """N_zw [batch word, padded topic] over the T counted local iterations."""
+        raise NotImplementedError
 
     def update(self, counts: sparse.csr_array) -> None:
         """One mini-batch of documents [doc, word].
@@ -72,15 +89,6 @@ class MiniBatchReference:
         if N_zw is not None:
             self.words.update(words, N_zw, n_docs, self.parameters.local_iterations)
         self.n_updates += 1
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that the next update depends on."""
-        return {**self.words.state(), "n_updates": np.array([self.n_updates])}
-
-    def set_state(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from a state returned by `state`."""
-        self.words.set_state(state)
-        self.n_updates = int(state["n_updates"][0])
 
 
 def infer_counts(

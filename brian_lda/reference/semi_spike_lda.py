@@ -28,7 +28,9 @@ from brian_lda.reference.random_streams import substream_state
 class SemiSpikeLDAReference(MiniBatchReference):
     """Rate-level twin of the semi-SpikeLDA network; parameters as in `MiniBatchReference`."""
 
-    def _infer(self, batch, rates, key):
+    def _infer(
+        self, batch: BatchTokens, rates: np.ndarray, key: np.random.SeedSequence
+    ) -> np.ndarray:
         K, T = self.parameters.n_topics, self.parameters.local_iterations
         lamda = np.zeros(padded(K), np.float32)
         lamda[:K] = self.parameters.doc_topic_prior

@@ -23,10 +23,22 @@ from brian_lda.reference.plasticity import tau_1, tau_2
 
 
 class LogCountSampler(AssignmentSampler):
-    """What both twins of SpikeCGS share: Phi and Theta from weights that are logs of counts.
+    """What both twins of SpikeCGS share: Phi and Theta from weights that are logs of counts."""
 
-    They offer `M__alpha` [topic, word], `M__beta` [doc, topic] and `b` [topic].
-    """
+    @property
+    def M__alpha(self) -> np.ndarray:
+        """log(C_wz + varphi_w), [topic, word]."""
+        raise NotImplementedError
+
+    @property
+    def M__beta(self) -> np.ndarray:
+        """log(C_zd + lambda_z), [doc, topic]."""
+        raise NotImplementedError
+
+    @property
+    def b(self) -> np.ndarray:
+        """log(C_z + sum varphi), [topic]."""
+        raise NotImplementedError
 
     @property
     def phi(self) -> np.ndarray:
@@ -48,7 +60,7 @@ class SpikeCGSReference(LogCountSampler):
         C_wz, C_zd, C_z = self._counts()
         self._M__alpha = np.ascontiguousarray(np.log(C_wz.T + self.varphi[:, None]))  # reads rows
         self._M__beta = np.log(C_zd + self.lamda)
-        self.b = np.log(C_z + self.varphi.sum())
+        self._b = np.log(C_z + self.varphi.sum())
 
     def sweep(self, order: np.ndarray | None = None, winners: np.ndarray | None = None) -> None:
         """Resample tokens in the given order (default: each once, as stored).
@@ -60,7 +72,7 @@ class SpikeCGSReference(LogCountSampler):
         winners = np.asarray(winners, np.int32) if forced else np.empty(0, np.int32)
         _sweep(
             order, self._words, self._docs, self.z, winners, forced,
-            self._M__alpha, self._M__beta, self.b, self._stream,
+            self._M__alpha, self._M__beta, self._b, self._stream,
         )  # fmt: skip
 
     @property
@@ -73,13 +85,18 @@ class SpikeCGSReference(LogCountSampler):
         """log(C_zd + lambda_z), [doc, topic]."""
         return self._M__beta.copy()
 
+    @property
+    def b(self) -> np.ndarray:
+        """log(C_z + sum varphi), [topic]."""
+        return self._b.copy()
+
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next token depends on."""
         return {
             "z": self.z.copy(),
             "M__alpha": self.M__alpha,
             "M__beta": self.M__beta,
-            "b": self.b.copy(),
+            "b": self.b,
             "stream": self._stream.copy(),
         }
 
@@ -88,7 +105,7 @@ class SpikeCGSReference(LogCountSampler):
         self.z = np.array(state["z"], np.int32)
         self._M__alpha = np.array(state["M__alpha"].T, np.float64, order="C")
         self._M__beta = np.array(state["M__beta"], np.float64)
-        self.b = np.array(state["b"], np.float64)
+        self._b = np.array(state["b"], np.float64)
         self._stream = np.array(state["stream"], np.uint64)
 
 

@@ -142,7 +142,9 @@ def _topics(
     model: TopicModel, corpus: Corpus | None, vocabulary: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     words = model.top_words(N_WORDS, vocabulary)
-    topics = [{"topic": z, "words": " ".join(best)} for z, best in enumerate(words)]
+    topics: list[dict[str, Any]] = [
+        {"topic": z, "words": " ".join(best)} for z, best in enumerate(words)
+    ]
     if corpus is None:
         return topics
     some = np.arange(corpus.n_docs)[:N_FOLDED_IN]

@@ -15,6 +15,7 @@ from brian_lda.errors import RunFolderError
 from brian_lda.html_page import HtmlPage
 from brian_lda.plotting import plot_learning_curves, topic_colours
 from brian_lda.run_report.collect import RunData, collect_run
+from brian_lda.spiking.recording import Spikes
 
 REPORT = "report.html"
 RASTER_MARKUP = """
@@ -74,7 +75,7 @@ def report_page(data: RunData) -> HtmlPage:
         )
         page.table([_topic_row(topic) for topic in data.topics])
     if data.spikes is not None:
-        _raster(page, data)
+        _raster(page, data, data.spikes)
     _hardware(page, data)
     page.section("Configuration")
     settings = {k: v for k, v in config.items() if v not in (None, {}) and k != "versions"}
@@ -119,8 +120,7 @@ def _topic_row(topic: Mapping[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _raster(page: HtmlPage, data: RunData) -> None:
-    spikes = data.spikes
+def _raster(page: HtmlPage, data: RunData, spikes: Spikes) -> None:
     ends, winners = spikes.time["topic"], spikes.index["topic"]
     first = np.searchsorted(spikes.time["word"], np.concatenate([[0.0], ends[:-1] + 1e-9]))
     attempts = spikes.time["attempt"]

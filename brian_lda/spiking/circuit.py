@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from brian2 import Clock, Network, NeuronGroup, SpikeMonitor, Synapses, linked_var, ms
+from brian2.core.variables import Variable
+from brian2.groups.group import Group
 
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
@@ -55,6 +57,7 @@ is_new = int(token != n_winners - n_winners_before)
 token = n_winners - n_winners_before     # self-paced: a token ends with its winner's spike
 """
 LAYERS = ("words", "documents", "tokens")
+FirstValue = tuple[Group, str, str | int]  # object, variable, expression or number
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class Circuit:
         Every topic spike: `i` is the winner, `t` its time.
     outputs : list of str
         "object.variable" of what a run returns besides the winners.
-    first_values : list of (object, variable, expression or number)
+    first_values : list of FirstValue
         Evaluated at the start of a run, when all values have been set.
     """
 
@@ -111,7 +114,7 @@ class Circuit:
     winners: SpikeMonitor
     constraints: Constraints = NO_CONSTRAINTS
     outputs: list[str] = field(default_factory=list)
-    first_values: list[tuple[object, str, str | int]] = field(default_factory=list)
+    first_values: list[FirstValue] = field(default_factory=list)
 
     def connect(
         self,
@@ -182,7 +185,7 @@ class Circuit:
     def documents(self) -> ClampedLayer:
         return self.layers["documents"]
 
-    def variable(self, path: str):
+    def variable(self, path: str) -> Variable:
         """The Brian variable "object.variable"."""
         owner, name = path.split(".")
         return self.network[owner].variables[name]

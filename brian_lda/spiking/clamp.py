@@ -90,7 +90,7 @@ class ClampedLayer(Group, CodeRunner, SpikeSource):
         CodeRunner.__init__(
             self, self, "spikegenerator", code="", clock=self._clock, when="clamp", name=None
         )
-        self.namespace = {}
+        self.namespace: dict[str, object] = {}
         self.event_codes = {"spike": after_spike}
         if after_spike:
             self.contained_objects.append(Resetter(self))

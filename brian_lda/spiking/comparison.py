@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import stats
 
-from brian_lda.corpus import HoldoutSplit, shuffled_passes
+from brian_lda.corpus import Corpus, HoldoutSplit, shuffled_passes
+from brian_lda.errors import ParameterError
+from brian_lda.estimators.algorithms import EventDrivenNetwork
 from brian_lda.estimators.trainers import softmax_rows
 from brian_lda.evaluation import TopicMatch, heldout_perplexity, match_topics
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
@@ -67,6 +69,10 @@ class TwinComparison:
             Allowed difference of the perplexities. One run of a small corpus (reuters) varies by a
             few percent between seeds; only the p-value is a test of the law.
         """
+        if self.match is None:
+            raise ParameterError(
+                "the twins have not been matched yet: there is a verdict when train_twins returns."
+            )
         cosine = float(self.match.cosine.mean())
         agree = abs(self.perplexity_ratio - 1) <= tolerance and self.winner_p >= 1e-3
         return (
@@ -109,9 +115,10 @@ def train_twins(
     train = split.train
     sizes = (parameters, train.n_words, train.doc_lengths)
     initial = initial_state(*sizes, seed)
-    networks = {
+    spiking = EventDrivenSpiking(*sizes, seed=seed, initial=initial, simulator=simulator)
+    networks: dict[str, EventDrivenNetwork] = {
         "rate": EventDrivenReference(*sizes, seed=seed, initial=initial),
-        "spiking": EventDrivenSpiking(*sizes, seed=seed, initial=initial, simulator=simulator),
+        "spiking": spiking,
     }
     comparison = TwinComparison()
     for number, (words, docs) in enumerate(shuffled_passes(train, n_passes, seed), start=1):
@@ -124,14 +131,14 @@ def train_twins(
     comparison.words, comparison.docs = words, docs
     comparison.match = match_topics(comparison.phi["rate"], comparison.phi["spiking"])
     comparison.winner_p = winner_frequency_p(
-        parameters, train, networks["spiking"].state(), seed=seed, simulator=simulator
+        parameters, train, spiking.state(), seed=seed, simulator=simulator
     )
-    return comparison, networks["spiking"]
+    return comparison, spiking
 
 
 def winner_frequency_p(
     parameters: EventDrivenParameters,
-    corpus,
+    corpus: Corpus,
     state: dict[str, np.ndarray],
     *,
     seed: int,
@@ -174,7 +181,9 @@ def winner_frequency_p(
     return float(stats.chi2.sf(statistic, K - 1))
 
 
-def _measure(comparison: TwinComparison, name: str, network, split: HoldoutSplit) -> None:
+def _measure(
+    comparison: TwinComparison, name: str, network: EventDrivenNetwork, split: HoldoutSplit
+) -> None:
     M__alpha, M__beta = network.M__alpha, network.M__beta
     lamda = network.parameters.doc_topic_prior
     phi = comparison.phi[name] = softmax_rows(M__alpha)

@@ -31,7 +31,7 @@ from brian_lda.reference.word_weights import accumulated_step as accumulated_ste
     """,
 )
 @check_units(h=1, M=1, result=1)
-def tau_1(h, M):
+def tau_1(h: np.ndarray | float, M: np.ndarray) -> np.ndarray:
     """M with one count less where h is 1."""
     changed = np.log(np.expm1(np.where(h > 0, M, 1.0)))
     return np.where(h > 0, changed, M)
@@ -50,7 +50,7 @@ def tau_1(h, M):
     """,
 )
 @check_units(h=1, M=1, result=1)
-def tau_2(h, M):
+def tau_2(h: np.ndarray | float, M: np.ndarray) -> np.ndarray:
     """M with one count more where h is 1."""
     return np.where(h > 0, np.log1p(np.exp(np.where(h > 0, M, 0.0))), M)
 
@@ -87,7 +87,14 @@ def tau_2(h, M):
     """,
 )
 @check_units(n=1, delta=1, scale=1, offset=1, power=1, floor=1, result=1)
-def accumulated_step(n, delta, scale, offset, power, floor):
+def accumulated_step(
+    n: np.ndarray,
+    delta: np.ndarray,
+    scale: np.ndarray,
+    offset: np.ndarray,
+    power: np.ndarray,
+    floor: np.ndarray,
+) -> np.ndarray:
     """Sum of the Robbins-Monro steps of spikes n .. n + delta, as an integral."""
     rule = RobbinsMonro(*(float(np.ravel(value)[0]) for value in (scale, offset, power, floor)))
     return accumulated_step_of_rule(rule, n, delta)

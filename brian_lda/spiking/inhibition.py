@@ -28,9 +28,11 @@ constant rate. It changes when the winner fires, never which neuron it is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
+import numpy as np
 from brian2 import Clock, Network, NeuronGroup, Synapses, linked_var, ms
 
 from brian_lda.errors import ParameterError
@@ -50,6 +52,49 @@ NORMALISE = {  # I = log sum exp(u), the largest u taken out so that exp cannot 
 }
 FIND_FIRST = "log_t_first_post = clip(log_latency_pre, -never, log_t_first_post)"
 COUNT_ATTEMPTS = "n_attempts_post += 1"
+
+
+class Inhibition(Protocol):
+    """What `Race`, `Poisson` and those of `brian_lda.spiking.latency` tell the circuit."""
+
+    @property
+    def normalised(self) -> bool: ...
+
+    @property
+    def model(self) -> str: ...  # further equations of the topic neuron; `h` is the winner
+
+    @property
+    def accepted(self) -> str: ...
+
+    @property
+    def accepted_if_gated(self) -> str: ...
+
+    @property
+    def inhibitory_model(self) -> str: ...
+
+    @property
+    def between_tokens(self) -> str: ...  # what the inhibitory neuron does before a tick
+
+    @property
+    def fire(self) -> str: ...
+
+    @property
+    def event(self) -> tuple[str, str]: ...  # of the topic neuron: name, condition
+
+    @property
+    def on_event(self) -> str: ...
+
+    @property
+    def absent(self) -> str: ...
+
+    @property
+    def links(self) -> tuple[str, ...]: ...  # variables of the inhibitory neuron that others read
+
+    @property
+    def values(self) -> Mapping[str, np.ndarray | float]: ...
+
+    @property
+    def ticks_per_token(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -143,9 +188,6 @@ class Poisson:
     def ticks_per_token(self) -> float:
         """Expected ticks until a winner is accepted, for one neuron that takes it all."""
         return 1.0 + 1.0 / (self.rate * self.dt)
-
-
-Inhibition = Any  # Race, Poisson, or those of `brian_lda.spiking.latency`
 
 
 def accepted_signal(inhibition: Inhibition, gated: bool) -> str:

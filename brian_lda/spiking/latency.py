@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Windowed:
     event = ("attempt", "attempt > 0")
     on_event = COUNT_ATTEMPTS  # when within the window a spike is heard makes no difference
     absent = "*int(n_inputs == 2)"
-    links = ("n_attempts", "phase", "last")
+    links: ClassVar[tuple[str, ...]] = ("n_attempts", "phase", "last")
 
     def __post_init__(self) -> None:
         if np.min(self.latency) < 0 or self.window < 1:
@@ -103,12 +104,13 @@ class Windowed:
     @property
     def values(self) -> dict[str, np.ndarray | float]:
         """Numbers that can change without a rebuild, by name of the Brian variable."""
-        latency = np.array(self.latency, np.int32) if np.ndim(self.latency) else self.latency
         return {
             "pacer.tick": self.dt,
             "topics.rate": self.rate,
             "topics.window": self.window,
-            "topics.latency": latency,
+            "topics.latency": self.latency
+            if isinstance(self.latency, (int, np.integer))
+            else np.array(self.latency, np.int32),
             "inhibition.last": self.last_tick,
             "inhibition.phase": self.last_tick,  # so that the first tick begins a window
         }

@@ -8,6 +8,8 @@ network with a mini-batch and are dropped with it.
 from __future__ import annotations
 
 from functools import partial
+from types import ModuleType
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,22 +17,23 @@ from scipy import sparse
 from brian_lda.constraints import Constraints
 from brian_lda.models import du_spike_lda, semi_spike_lda
 from brian_lda.parameters import BatchParameters, require_map_prior
-from brian_lda.reference.mini_batch import MiniBatchReference
+from brian_lda.reference.mini_batch import MiniBatchLearner
 from brian_lda.spiking.assignments import NEVER_ASSIGNED
 from brian_lda.spiking.circuit import Shape
 from brian_lda.spiking.inhibition import Inhibition
 from brian_lda.spiking.plasticity import step_values, synapse_variables
 from brian_lda.spiking.recording import Recording, Spikes
-from brian_lda.spiking.runner import CircuitRunner, Values, pad
+from brian_lda.spiking.runner import CircuitRunner, pad
+from brian_lda.spiking.simulator import Arrays, Inputs
 
 
-class MiniBatchSpiking(MiniBatchReference):
+class MiniBatchSpiking(MiniBatchLearner):
     """Base of the two networks with delayed updates; not used by itself.
 
     Parameters
     ----------
     parameters, n_words, seed, n_training_tokens
-        As in `MiniBatchReference`.
+        As in `MiniBatchLearner`.
     inhibition : Race or Poisson, optional
         The default is `Race()`.
     simulator : {"standalone", "cython", "numpy"}
@@ -46,8 +49,8 @@ class MiniBatchSpiking(MiniBatchReference):
         Documents whose K synapses have entered the network so far: the external-memory traffic.
     """
 
-    _model = None  # module of the network
-    _layers = ("words", "documents")
+    _model: ClassVar[ModuleType]  # of the network
+    _layers: ClassVar[tuple[str, ...]] = ("words", "documents")
     _first_sweeps = 0  # before the T sweeps of burn-in
 
     def __init__(
@@ -107,7 +110,7 @@ class MiniBatchSpiking(MiniBatchReference):
             self._fit_shape(counts)
             total = winners.size
 
-            def run_values(start: int, stop: int) -> Values:
+            def run_values(start: int, stop: int) -> Inputs:
                 return {
                     "pacer.first_counted": burn_in * n_tokens - start,
                     "pacer.tokens_to_come": total - stop,
@@ -142,7 +145,7 @@ class MiniBatchSpiking(MiniBatchReference):
         K = self.parameters.n_topics
         self._shape = Shape(self._shape.n_words, n_docs, K, n_tokens=n_tokens)
 
-    def _values(self, counts: sparse.csr_array) -> Values:
+    def _values(self, counts: sparse.csr_array) -> Arrays:
         """What the network changes, at the beginning of a mini-batch."""
         K, words = self.parameters.n_topics, self.words.state()
         values = {
@@ -155,7 +158,7 @@ class MiniBatchSpiking(MiniBatchReference):
             values["alpha.v__alpha"] = np.ascontiguousarray(words["v__alpha"].T).ravel()
         return values
 
-    def _constants(self, counts: sparse.csr_array) -> Values:
+    def _constants(self, counts: sparse.csr_array) -> Inputs:
         """What the network only reads."""
         return {
             "words.epsilon": self.words.epsilon,
@@ -164,7 +167,7 @@ class MiniBatchSpiking(MiniBatchReference):
             **step_values(self.parameters.word_step, "alpha", "topics", "alpha"),
         }
 
-    def _keep_word_synapses(self, values: Values) -> None:
+    def _keep_word_synapses(self, values: Arrays) -> None:
         K = self.parameters.n_topics
         state = {"n_spikes": values["topics.n_spikes"]}
         for name in ("M__alpha", "v__alpha"):
@@ -180,7 +183,7 @@ class SemiSpikeLDASpiking(MiniBatchSpiking):
     _layers = ("words", "documents", "tokens")
     _first_sweeps = 1  # the first assignments are drawn without a negative phase
 
-    def _values(self, counts):
+    def _values(self, counts: sparse.csr_array) -> Arrays:
         K = self.parameters.n_topics
         lamda = np.broadcast_to(self.parameters.doc_topic_prior, (K,))
         return super()._values(counts) | {
@@ -194,11 +197,11 @@ class DelayedSpikeLDASpiking(MiniBatchSpiking):
 
     _model = du_spike_lda
 
-    def __init__(self, parameters: BatchParameters, n_words: int, **arguments) -> None:
+    def __init__(self, parameters: BatchParameters, n_words: int, **arguments: Any) -> None:
         require_map_prior(parameters.doc_topic_prior)
         super().__init__(parameters, n_words, **arguments)
 
-    def _values(self, counts):
+    def _values(self, counts: sparse.csr_array) -> Arrays:
         K, n_docs = self.parameters.n_topics, self._shape.n_docs
         rng = np.random.default_rng(np.random.SeedSequence([self.seed, 3, self.n_updates]))
         M__beta = rng.normal(1.0, 1.0, (counts.shape[0], K))
@@ -212,11 +215,12 @@ class DelayedSpikeLDASpiking(MiniBatchSpiking):
             values[f"beta.{name}"] = np.zeros(n_docs * K)
         return values
 
-    def _constants(self, counts):
+    def _constants(self, counts: sparse.csr_array) -> Inputs:
         parameters = self.parameters
         N_d = np.maximum(counts.sum(axis=1), 1)
         lamda = np.broadcast_to(parameters.doc_topic_prior, (parameters.n_topics,))
-        return super()._constants(counts) | {
+        return {
+            **super()._constants(counts),
             "topics.lamda": np.array(lamda, np.float64),
             "documents.kappa": float((lamda - 1.0).sum()),
             "documents.N_d": pad(N_d, self._shape.n_docs, 1.0),

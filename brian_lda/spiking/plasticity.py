@@ -195,7 +195,7 @@ def learn_statements(
     """,
 )
 @check_units(h=1, gain=1, M=1, result=1)
-def potentiation(h, gain, M):
+def potentiation(h: np.ndarray, gain: np.ndarray, M: np.ndarray) -> np.ndarray:
     """log(1 + h gain exp(-M)) for h in {0, 1}; not evaluated for the K - 1 neurons that lost.
 
     As a function of our own, because Brian's statements have no branches and the two transcendental

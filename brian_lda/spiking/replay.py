@@ -66,6 +66,7 @@ def replay_tokens(
     )
     network.present(own_words, own_docs, record=Recording(("word", "document", "attempt")))
     spikes = network.spikes
+    assert spikes is not None  # there are tokens, and they were recorded
     spikes.index["word"] = used_words[spikes.index["word"]]
     spikes.index["document"] = used_docs[spikes.index["document"]]
     return spikes

@@ -7,7 +7,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -19,10 +19,10 @@ from brian_lda.spiking.circuit import Circuit, Shape
 from brian_lda.spiking.constrained import NO_CONSTRAINTS, constraint_values, structure
 from brian_lda.spiking.inhibition import Inhibition, Race
 from brian_lda.spiking.recording import Recording, Spikes, read_recorders
-from brian_lda.spiking.simulator import Simulator, make_simulator
+from brian_lda.spiking.simulator import Arrays, Inputs, Simulator, make_simulator
 
 LARGEST_WEIGHT = 700.0  # exp(+-700) is still a number
-Values = dict[str, np.ndarray | float]
+Segment = tuple[int, int, tuple[str, ...]]  # first token, the one after the last, layers
 
 
 class CircuitRunner:
@@ -59,29 +59,29 @@ class CircuitRunner:
         self.constraints = constraints or NO_CONSTRAINTS
         self.spikes: Spikes | None = None
         self._build, self._key, self._kind = build, key, simulator
-        self._limit_values: dict[Shape, Values] = {}
+        self._limit_values: dict[Shape, Inputs] = {}
         self._simulators: dict[tuple[Shape, tuple[str, ...]], Simulator] = {}
 
     def run(
         self,
         shape: Shape,
-        values: Values,
+        values: Arrays,
         clamped: Mapping[str, np.ndarray],
         *,
         entropy: Sequence[int],
         position: int = 0,
-        constants: Mapping[str, np.ndarray | float] | None = None,
-        run_values: Callable[[int, int], Values] | None = None,
-        between: Callable[[Values], Values] = lambda values: values,
+        constants: Inputs | None = None,
+        run_values: Callable[[int, int], Inputs] | None = None,
+        between: Callable[[Arrays], Arrays] = lambda values: values,
         record: Recording | None = None,
-    ) -> tuple[np.ndarray, Values]:
+    ) -> tuple[np.ndarray, Arrays]:
         """Present tokens.
 
         Parameters
         ----------
         shape : Shape
         values : dict
-            What the network changes, "object.variable": array; single numbers only go in.
+            What the network changes, "object.variable": array.
         clamped : mapping of str to int array [token]
             Neuron of each clamped layer.
         entropy : sequence of int
@@ -106,7 +106,7 @@ class CircuitRunner:
         winners, values = [np.empty(0, np.int32)], dict(values)
         for start, stop, layers in self._segments(shape, n_tokens, record):
             seed = np.random.SeedSequence([*entropy, position + start]).generate_state(1)[0] >> 1
-            inputs = {
+            inputs: dict[str, np.ndarray | float] = {
                 **self.inhibition.values,
                 **self._limits(shape),
                 **(constants or {}),
@@ -115,7 +115,7 @@ class CircuitRunner:
             inputs |= run_values(start, stop) if run_values else {}
             part = {name: index[start:stop] for name, index in clamped.items()}
             result = self._simulator(shape, layers, values).run(inputs, part, int(seed))
-            after = {path: result[path] for path in values if np.ndim(values[path])}
+            after = {path: result[path] for path in values}
             check_weights(after)
             values |= between(after)
             winners.append(result["winners.i"])
@@ -124,30 +124,34 @@ class CircuitRunner:
                 self.spikes.first_token = start
         return np.concatenate(winners), values
 
-    def prepare(self, shape: Shape, values: Values) -> None:
+    def prepare(self, shape: Shape, values: Arrays) -> None:
         """Compile the network now, or find it in the cache; else the first run does."""
         self._simulator(shape, (), values)
 
-    def _limits(self, shape: Shape) -> Values:
+    def _limits(self, shape: Shape) -> Inputs:
         if shape not in self._limit_values:
             sizes = (shape.n_words, shape.n_docs, shape.n_topics)
             self._limit_values[shape] = constraint_values(self.constraints, *sizes)
         return self._limit_values[shape]
 
-    def _segments(self, shape: Shape, n_tokens: int, record: Recording | None):
-        """(start, stop, recorded layers) of the runs that make up a sequence."""
+    def _segments(self, shape: Shape, n_tokens: int, record: Recording | None) -> Iterator[Segment]:
+        """The runs that make up a sequence."""
         window = record.window(n_tokens) if record else (0, 0)
         if window[1] - window[0] > shape.capacity:
             raise ParameterError(
                 f"a recorded window holds at most {shape.capacity} tokens; found "
                 f"{window[1] - window[0]}. Give Recording a `start` and a `stop`."
             )
-        parts = [(0, window[0], ()), (*window, record.layers if record else ())]
-        for first, last, layers in [*parts, (window[1], n_tokens, ())]:
+        parts: list[Segment] = [
+            (0, window[0], ()),
+            (*window, record.layers if record else ()),
+            (window[1], n_tokens, ()),
+        ]
+        for first, last, layers in parts:
             for start in range(first, last, shape.capacity):
                 yield start, min(start + shape.capacity, last), layers
 
-    def _simulator(self, shape: Shape, layers: tuple[str, ...], values: Values) -> Simulator:
+    def _simulator(self, shape: Shape, layers: tuple[str, ...], values: Arrays) -> Simulator:
         if (shape, layers) not in self._simulators:
             inhibition = self.inhibition
             key = {
@@ -157,7 +161,6 @@ class CircuitRunner:
                 "constraints": structure(self.constraints),
                 "record": layers,
             }
-            outputs = tuple(path for path, value in values.items() if np.ndim(value))
             build = partial(
                 self._build,
                 shape=shape,
@@ -165,14 +168,14 @@ class CircuitRunner:
                 record=layers,
                 constraints=self.constraints,
             )
-            self._simulators[shape, layers] = make_simulator(self._kind, build, key, outputs)
+            self._simulators[shape, layers] = make_simulator(self._kind, build, key, tuple(values))
         return self._simulators[shape, layers]
 
 
-def check_weights(values: Mapping[str, np.ndarray | float]) -> None:
+def check_weights(values: Mapping[str, np.ndarray]) -> None:
     """Refuse weights of which exp would not be a number."""
     for path, value in values.items():
-        if np.ndim(value) == 0 or not path.startswith(("alpha.", "beta.")):
+        if not path.startswith(("alpha.", "beta.")):
             continue
         limit = LARGEST_WEIGHT if "M__" in path or "m__" in path else np.inf
         largest = np.abs(value).max()

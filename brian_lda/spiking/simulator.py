@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
 from brian2 import Network, NetworkOperation, Synapses, prefs, second
 from brian2 import seed as set_brian_seed
-from brian2.devices.device import reset_device, set_device
+from brian2.devices.device import Device, reset_device, set_device
 
 from brian_lda.errors import ParameterError, SimulationError, UnsupportedNetworkError
 from brian_lda.spiking.circuit import Circuit
@@ -30,18 +30,15 @@ logger = logging.getLogger(__name__)
 
 SIMULATORS = ("standalone", "cython", "numpy")
 ORDER_LOGGERS = ("brian2.codegen.generators.base", "brian2.codegen.generators.numpy_generator")
+Inputs = Mapping[str, np.ndarray | float]  # "object.variable": its value when a run starts
+Arrays = dict[str, np.ndarray]  # "object.variable": what a run has changed or recorded
 STALLED_AFTER = 10_000_000  # ticks without a winner: the rates are too low to wait for
 
 
 class Simulator(Protocol):
     """What both simulators offer."""
 
-    def run(
-        self,
-        values: Mapping[str, np.ndarray | float],
-        clamped: Mapping[str, np.ndarray],
-        seed: int,
-    ) -> dict[str, np.ndarray]:
+    def run(self, values: Inputs, clamped: Mapping[str, np.ndarray], seed: int) -> Arrays:
         """Present tokens.
 
         Parameters
@@ -130,7 +127,7 @@ def refuse_unsupported(network: Network) -> None:
 
 
 @contextmanager
-def brian_settings(device, target: str | None = None):
+def brian_settings(device: str | Device, target: str | None = None) -> Iterator[None]:
     """Activate a Brian device (and code target), and leave Brian as it was found."""
     previous_target = prefs.codegen.target
     set_device(device, build_on_run=False)
@@ -190,12 +187,7 @@ class RuntimeSimulator:
             stop = NetworkOperation(self._stop_when_done, clock=self._circuit.clock, when="end")
             self._circuit.network.add(stop)
 
-    def run(
-        self,
-        values: Mapping[str, np.ndarray | float],
-        clamped: Mapping[str, np.ndarray],
-        seed: int,
-    ) -> dict[str, np.ndarray]:
+    def run(self, values: Inputs, clamped: Mapping[str, np.ndarray], seed: int) -> Arrays:
         """Present tokens; see `Simulator.run`."""
         circuit = self._circuit
         length = count_tokens(circuit.shape.capacity, circuit.layers, clamped)

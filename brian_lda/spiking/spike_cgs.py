@@ -18,6 +18,7 @@ from brian_lda.spiking.circuit import Shape
 from brian_lda.spiking.inhibition import Inhibition
 from brian_lda.spiking.recording import Recording, Spikes
 from brian_lda.spiking.runner import CircuitRunner, checked_tokens, pad, round_up
+from brian_lda.spiking.simulator import Arrays
 
 
 class SpikeCGSSpiking(LogCountSampler):
@@ -34,6 +35,8 @@ class SpikeCGSSpiking(LogCountSampler):
     constraints : Constraints, optional
         Limits of the chips; `packet_loss` must be 0.
     """
+
+    _values: Arrays  # what the network knows between two sweeps
 
     def __init__(
         self,

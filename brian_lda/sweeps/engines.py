@@ -60,7 +60,8 @@ class LocalProcesses:
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
         build_programs(tasks)  # once, not in every worker at the same time
-        waiting, deaths = deque(tasks), Counter()
+        waiting = deque(tasks)
+        deaths: Counter[str] = Counter()
         while waiting:
             running: dict[Future[Outcome], Task] = {}
             pool = ProcessPoolExecutor(

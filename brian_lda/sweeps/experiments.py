@@ -56,15 +56,16 @@ def classify(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str
     word_passes = config.pop("word_passes", None)
     model = make_model(RunConfig(**config))
     if word_passes:
-        model.set_params(
-            word_step=windowed_step(*word_passes, model.n_topics, train.n_words, train.n_tokens)
-        )
+        fading, window = word_passes
+        sizes = (model.n_topics, train.n_words, train.n_tokens)
+        model.set_params(word_step=windowed_step(fading, window, *sizes))
     model.fit(train)
     theta = {"fold_in": model.transform(train)}
     if hasattr(model, "doc_topic") and getattr(model, "update", "event") == "event":
         theta["trained"] = model.doc_topic()
     theta_judged = model.transform(judged)
-    two = [i for i, name in enumerate(train.label_names) if name in BINARY_GROUPS] or [0, 1]
+    assert train.labels is not None and judged.labels is not None  # `_labelled_parts` saw to it
+    two = [i for i, name in enumerate(train.label_names or ()) if name in BINARY_GROUPS] or [0, 1]
     result: dict[str, Any] = {"iterations": model.n_iter_, "seconds": model.history_[-1]["seconds"]}
     for name, theta_train in theta.items():
         for task, classes in (("accuracy", None), ("binary_accuracy", two)):

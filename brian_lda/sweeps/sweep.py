@@ -75,10 +75,12 @@ def run_sweep(
         for task, outcome in (engine or InProcess()).run(missing):
             if outcome.result is not None:
                 store.save(task, outcome.result)
-                report.results[task.key] = store.result(task)
+                kept = store.result(task)  # another sweep's, if that was first
+                report.results[task.key] = outcome.result if kept is None else kept
             else:
-                file = report.failures[task.key] = store.save_failure(task, outcome.traceback)
-                last = outcome.traceback.strip().splitlines()[-1]
+                traceback = outcome.traceback or "The run left neither a result nor a traceback.\n"
+                file = report.failures[task.key] = store.save_failure(task, traceback)
+                last = traceback.strip().splitlines()[-1]
                 logger.error("run %s failed: %s (%s)", task.key, last, file)
                 bar.set_postfix(failed=len(report.failures), refresh=False)
             bar.update()

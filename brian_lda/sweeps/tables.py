@@ -42,7 +42,7 @@ def summary(
     return rows
 
 
-def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
+def mean_and_spread(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
     """Mean and sample standard deviation; the latter is 0 for a single value."""
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
