@@ -100,3 +100,31 @@ def test_gibbs_repeats_with_its_seed():
 def test_mismatched_arguments_are_named(estimator, phi, pseudo_count, names):
     with pytest.raises(ParameterError, match=names):
         estimator(phi, COUNTS, pseudo_count)
+
+
+def test_without_prior_and_known_words_theta_stays_uniform():
+    """Nothing is known of the document: not 0/0."""
+    phi = np.array([[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]])
+    np.testing.assert_array_equal(fold_in(phi, np.array([[0, 0, 7]]), 0.0), [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize("n_sweeps", (0, 1, 5))
+def test_gibbs_where_every_word_has_one_topic(n_sweeps):
+    """Each draw is certain, so theta is (C_z + c_z)/(N_d + sum c), whatever the seed."""
+    phi = np.array([[0.7, 0.3, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    counts, c = np.array([[2, 1, 4, 0], [0, 0, 0, 3], [1, 0, 0, 1]]), np.array([0.5, 1.0, 2.0])
+    C_zd = np.array([[3, 4, 0], [0, 0, 3], [1, 0, 1]])
+    theta = fold_in_gibbs(phi, counts, c, n_sweeps=n_sweeps, seed=n_sweeps)
+    np.testing.assert_allclose(theta, (C_zd + c) / (C_zd + c).sum(axis=1)[:, None], rtol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", (fold_in, fold_in_gibbs))
+def test_rows_of_phi_are_probabilities_to_six_digits(estimator):
+    estimator(PHI * (1 + 5e-7), COUNTS, 0.1)
+    for off in (1 + 5e-6, 1 - 5e-6, 1.5):
+        with pytest.raises(ParameterError, match="must sum to 1"):
+            estimator(PHI * off, COUNTS, 0.1)
+    negative = PHI.copy()
+    negative[0] = [1.2, -0.2, 0.0, 0.0]  # sums to 1
+    with pytest.raises(ParameterError, match="probabilities"):
+        estimator(negative, COUNTS, 0.1)

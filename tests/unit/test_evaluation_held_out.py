@@ -108,3 +108,17 @@ def test_mismatched_arguments_are_named(changes, names):
         heldout_perplexity(**arguments)
     if names in ("phi", "theta", "pseudo_count"):
         assert isinstance(error.value, ParameterError)
+
+
+def test_a_probability_at_the_floor_is_not_below_it():
+    phi = np.array([[1 - FLOOR, FLOOR], [1 - FLOOR, FLOOR]])
+    score = heldout_perplexity(
+        phi, np.array([[1, 0]]), np.array([[0, 3]]), theta=np.array([[1.0, 0.0]])
+    )
+    assert (score.floor_tokens, score.n_tokens) == (0, 3)
+
+
+def test_the_prior_of_theta_that_is_used_unless_given():
+    """A change of it is a change of every published figure."""
+    score = heldout_perplexity(PHI, OBSERVED, HELDOUT)
+    assert score == heldout_perplexity(PHI, OBSERVED, HELDOUT, pseudo_count=0.1)

@@ -74,3 +74,28 @@ def test_matching_refuses_other_shapes():
         match_topics(np.ones((2, 3)), np.ones((2, 4)))
     with pytest.raises(ParameterError, match="topics"):
         match_topics(np.ones((3, 3)), np.ones((2, 3)))
+
+
+def test_ten_words_unless_asked_otherwise():
+    phi = np.random.default_rng(2).dirichlet(np.ones(30), 2)
+    assert top_word_ids(phi).shape == (2, 10)
+    assert [len(words) for words in top_words(phi, [str(w) for w in range(30)])] == [10, 10]
+
+
+def test_coherence_is_about_pairs():
+    counts = np.array([[1, 1, 0], [1, 0, 1]])
+    with pytest.raises(ParameterError, match="n must be at least 2"):
+        npmi_coherence(np.array([[0.5, 0.3, 0.2]]), counts, 1)
+
+
+def test_frequencies_are_of_documents_and_not_of_tokens():
+    once = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]])
+    phi = np.array([[0.5, 0.3, 0.2]])
+    np.testing.assert_array_equal(npmi_coherence(phi, once, 3), npmi_coherence(phi, once * 9, 3))
+
+
+def test_a_topic_without_weight_is_refused_on_either_side():
+    full, empty = np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([[0.5, 0.5], [0.0, 0.0]])
+    for pair in ((full, empty), (empty, full)):
+        with pytest.raises(ParameterError, match="empty row"):
+            match_topics(*pair)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brian_lda.errors import ParameterError
-from brian_lda.hardware.energy import energy_per_token, token_events
+from brian_lda.hardware.energy import TOKENS_PER_SECOND, energy_per_token, token_events
 from brian_lda.hardware.memory import ALGORITHMS, algorithm_memory, memory_table
 from brian_lda.hardware.profiles import load_chip
 
@@ -77,3 +77,41 @@ def test_online_algorithms_do_not_grow_with_the_corpus():
     assert large["ed-spike-lda"].local_weights == 100 * small["ed-spike-lda"].local_weights
     with pytest.raises(ParameterError, match="algorithm must be one of"):
         algorithm_memory("cgs", **SIZES)
+
+
+def test_one_token_a_millisecond_unless_asked_otherwise():
+    """And no busy core, no packet between chips."""
+    events = token_events(np.ones((10, 20), bool), np.ones(20))
+    assert (events.packets, events.hops) == (0.0, 0.0)
+    energy = energy_per_token(events, load_chip("spinnaker1"), 2)
+    assert energy.tokens_per_second == TOKENS_PER_SECOND == 1000.0
+    assert energy.static_watts == pytest.approx(2 * load_chip("spinnaker1").get("static_watts"))
+    assert energy.static[0] == pytest.approx(energy.static_watts / 1000.0, rel=1e-15)
+    with pytest.raises(ParameterError, match="tokens_per_second must be positive"):
+        energy_per_token(events, load_chip("loihi1"), 1, tokens_per_second=-1.0)
+
+
+def test_busy_cores_cost_nothing_where_that_is_not_known():
+    events = token_events(np.ones((10, 20), bool), np.ones(20))
+    loihi = load_chip("loihi1")
+    assert loihi.get("busy_core_watts") is None
+    energy = energy_per_token(events, loihi, 1, busy_cores=9)
+    assert energy.static_watts == loihi.get("static_watts")
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "topic_bytes"), [(1, 1), (2, 1), (256, 1), (257, 2), (65_536, 2), (65_537, 3)]
+)
+def test_bytes_of_a_topic_number(n_topics, topic_bytes):
+    cgs = algorithm_memory("spike-cgs", **SIZES | {"n_topics": n_topics})
+    assert cgs.assignments == 30_000 * topic_bytes
+
+
+def test_a_mini_batch_is_64_documents_or_the_corpus():
+    assert algorithm_memory("semi-spike-lda", **SIZES).local_weights == 4 * 50 * 64
+    small = algorithm_memory("semi-spike-lda", **SIZES | {"n_docs": 10})
+    assert small.local_weights == 4 * 50 * 10 and small.corpus == 8 * 30_000
+    nothing = algorithm_memory("semi-spike-lda", **SIZES | {"n_docs": 0, "n_tokens": 0})
+    assert nothing.corpus == nothing.local_weights == 0.0
+    halved = algorithm_memory("ed-spike-plsi", **SIZES, weight_bytes=0.5)
+    assert halved.weights == 0.5 * 50 * 1000 and halved.local_weights == 0.5 * 50 * 200

@@ -169,3 +169,68 @@ def test_without_mtkahypar_the_pip_line_is_named(monkeypatch):
     private, counts, _ = planted()
     with pytest.raises(MissingDependencyError, match=r"pip install 'brian_lda\[hardware\]'"):
         partition.hypergraph_placement(private, counts, 4)
+
+
+def test_hops_on_the_mesh_by_hand():
+    """Three chips on a 2 x 2 mesh: 0-1 and 0-2 are neighbours, 1-2 lie across."""
+    traffic = count_traffic(np.array([0, 1, 2]), 3, np.ones((3, 4), bool), np.ones(4))
+    # a word goes from chip 0 to 1 and 2; document and winner from each chip to both others
+    np.testing.assert_allclose(traffic.matrix[0], [0, 1 + 2 / 3, 1 + 2 / 3], rtol=1e-12)
+    np.testing.assert_allclose(traffic.matrix[1:], [[2 / 3, 0, 2 / 3], [2 / 3, 2 / 3, 0]])
+    assert traffic.mean_hops == pytest.approx((2 * 1 + 2 * (1 + 1 + 1 + 2 + 1 + 2) / 3) / 6)
+    assert traffic.max_hops == 2
+    five = count_traffic(np.arange(5), 5, np.ones((5, 4), bool), np.ones(4))
+    assert five.max_hops == 3  # 3 x 3 mesh: from the end of row 0 to the start of row 1
+
+
+def test_one_chip_sends_nothing():
+    private = np.ones((3, 4), bool)
+    traffic = count_traffic(np.zeros(3, int), 1, private, np.ones(4), topic_counts=np.zeros(3))
+    assert (traffic.packets, traffic.point_to_point) == (0.0, 0.0)
+    assert (traffic.mean_hops, traffic.max_hops) == (0.0, 0)
+    (load,) = check_placement(
+        np.zeros(3, int), 1, private, 2, load_chip("loihi1"), synapse_bytes=4.0
+    )
+    assert load.routing_entries[0] == 0 and load.synapses[0] == 3 * (4 + 2)
+
+
+def test_a_chip_without_winners_is_not_a_division_by_zero():
+    private = np.ones((4, 3), bool)
+    traffic = count_traffic(
+        np.array([0, 0, 1, 1]), 2, private, np.ones(3), topic_counts=[0, 0, 0, 0], doc_lengths=[0]
+    )
+    assert traffic.winner == pytest.approx(1.0) and traffic.document == pytest.approx(1.0)
+    assert traffic.matrix[1, 0] == pytest.approx(1.0)  # half of the documents, half of the winners
+
+
+@pytest.mark.parametrize("word_counts", (np.zeros(5), np.ones(4), np.ones((1, 5))))
+def test_word_counts_that_fit_no_corpus_are_refused(word_counts):
+    with pytest.raises(PlacementError, match="word_counts must hold a count for each of 5 words"):
+        count_traffic(np.array([0, 1]), 2, np.ones((2, 5), bool), word_counts)
+
+
+def test_hyperedges_by_hand():
+    """Only words that several topics keep, and that occur; large counts shrink, none to nothing."""
+    private = np.array([[1, 1, 1, 0], [1, 0, 1, 1], [0, 0, 1, 1]], bool)
+    edges, weights = partition._hyperedges(private, np.array([7, 9, 0, 5]))
+    assert edges == [[0, 1], [1, 2]] and weights == [7, 5]
+    edges, weights = partition._hyperedges(private, np.array([2**32, 9, 1, 2**30]))
+    assert edges == [[0, 1], [0, 1, 2], [1, 2]]
+    assert weights == [2**30, 1, 2**28]
+
+
+@pytest.mark.parametrize(
+    ("placement", "n_chips", "capacity", "moved"),
+    [
+        ([0, 0, 1, 1], 2, 2, 0),
+        ([0, 0, 0, 0], 2, 3, 1),  # one empty
+        ([0, 0, 0, 1], 2, 2, 1),  # one too full
+        ([2, 2, 2, 2, 0], 3, 4, 1),
+    ],
+)
+def test_a_placement_is_mended_with_few_moves(placement, n_chips, capacity, moved):
+    before = np.array(placement)
+    mended = partition._mended(before, n_chips, capacity)
+    load = np.bincount(mended, minlength=n_chips)
+    assert load.min() >= 1 and load.max() <= capacity
+    assert (mended != before).sum() == moved and before.tolist() == placement

@@ -1,12 +1,14 @@
 """Design rules: used and maximum by hand, the nearest feasible plan by exhaustive search."""
 
+import math
+
 import pytest
 
 from brian_lda.errors import ParameterError, PlacementError
 from brian_lda.hardware.feasibility import check
 from brian_lda.hardware.plan import NEURON_STATE_BYTES, NetworkPlan
 from brian_lda.hardware.profiles import ChipProfile, Figure, available_chips, load_chip
-from brian_lda.hardware.rules import apply_rules
+from brian_lda.hardware.rules import RuleResult, apply_rules, topics_on_fullest_chip
 
 SIZES = {"20ng": (28_429, 18_774), "nips": (12_419, 1_500)}
 
@@ -137,3 +139,94 @@ def test_a_plan_that_makes_no_sense(change, message):
     with pytest.raises(ParameterError, match=message):
         NetworkPlan(**({"algorithm": "ed-spike-lda", "n_topics": 10, "n_words": 100,
                         "n_docs": 30} | change))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("limits", "cores"),
+    [
+        ({}, 2),  # 12 topics and the inhibitory neuron, as many a core as there are topics
+        ({"neurons_per_core": 4}, 4),
+        ({"core_memory_bytes": 3 * NEURON_STATE_BYTES}, 5),
+        ({"core_memory_bytes": 3 * NEURON_STATE_BYTES - 1}, 7),
+        ({"synapse_bytes_per_core": 2 * 26 * 4}, 7),
+        ({"synapse_bytes_per_core": 2 * 26 * 4 - 1}, 13),
+        ({"axons_per_core": 3 * 21 + 5}, 5),  # k (n + 1) private and tied words, m documents
+        ({"axons_per_core": 3 * 21 + 4}, 7),
+        ({"axons_per_core": 106}, 2),  # room for all V words, the tied ones' input and m documents
+        ({"axons_per_core": 105}, 4),
+        ({"axons_per_core": 3}, 13),  # not even one: a core each, and another rule fails
+        ({"neurons_per_core": 2, "axons_per_core": 106}, 7),
+    ],
+    ids=str,
+)
+def test_cores_by_hand(limits, cores):
+    plan = NetworkPlan("ed-spike-lda", 12, 100, 30, n_private=20, docs_on_chip=5)
+    results = {r.rule: r for r in apply_rules(plan, chip(**limits), 1)}
+    assert results["cores"].used == cores
+
+
+@pytest.mark.parametrize(("axons", "cores"), [(130, 2), (129, 13)])
+def test_unpruned_topics_have_the_same_inputs(axons, cores):
+    """V words and D documents, no tied ones: where they fit, they serve every topic of the core."""
+    results = apply_rules(NetworkPlan("ed-spike-lda", 12, 100, 30), chip(axons_per_core=axons), 1)
+    assert {r.rule: r.used for r in results}["cores"] == cores
+
+
+def test_how_near_a_limit_is():
+    def result(used, maximum):
+        return RuleResult("a rule", "bytes", used, maximum, "U", "")
+
+    assert result(3, 4).utilisation == 0.75 and result(3, 4).passes
+    assert result(4, 4).passes and not result(5, 4).passes
+    assert result(1, 0).utilisation == math.inf and not result(1, 0).passes
+    assert result(0, 0).utilisation == 0.0 and result(0, 0).passes
+
+
+def test_limits_of_one_chip_and_of_many():
+    """Nothing crosses the border of a single chip; float weights are precise enough."""
+    plan = NetworkPlan("ed-spike-lda", 12, 100, 30, n_private=7, docs_on_chip=5)
+    toy = chip(routing_entries=70, weight_format="float", memory_bytes=10**9)
+    found = {r.rule: r for r in apply_rules(plan, toy, 1)}
+    assert found["routing entries"].used == 0
+    assert found["weight precision"].maximum == math.inf and found["weight precision"].passes
+    assert found["weight precision"].evidence == "U"
+    assert found["external memory"].maximum == math.inf and found["external memory"].used == 1200
+    assert found["memory"].used == 12 * plan.neuron_bytes
+    found = {r.rule: r for r in apply_rules(plan, toy, 4)}
+    assert found["routing entries"].used == 3 * 7 + 5 + 12  # 3 topics a chip, of 7 words each
+    without = {r.rule: r for r in apply_rules(plan, chip(external_memory=False), 1)}
+    assert without["external memory"].maximum == 0.0 and not without["external memory"].passes
+
+
+def test_the_fullest_chip():
+    assert [topics_on_fullest_chip(7, n) for n in (1, 2, 3, 7)] == [7, 4, 3, 1]
+    with pytest.raises(PlacementError, match="at least 1; found 2.0"):
+        topics_on_fullest_chip(7, 2.0)
+
+
+def test_a_rule_that_only_says_yes_never_binds():
+    toy = chip(fan_in=64, cores=200, external_memory=False)
+    report = check(NetworkPlan("ed-spike-lda", 4, 9, 2), toy)
+    assert report.passes and report.binding.rule == "fan-in"
+    sentence = "fits 1 x toy; the nearest limit is fan-in: 11 of 64 synapses/neuron."
+    assert report.advice() == sentence
+
+
+def test_a_chip_without_fan_in_limit_keeps_the_papers_share_of_documents():
+    """50 of 256 synapses; 100 of 512 axons."""
+    plan = NetworkPlan("ed-spike-lda", 50, 28_429, 18_774)
+    small = chip(memory_bytes=100_000)
+    assert check(plan, small).nearest["pruned"]["docs_on_chip"] == 50
+    by_axons = check(plan, chip(axons_per_core=512, cores=60)).nearest["pruned"]
+    assert by_axons == {"n_private": 411, "docs_on_chip": 100, "fan_in": 512}
+    batch = NetworkPlan("semi-spike-lda", 50, 28_429, 64)  # a mini-batch stays on the chip
+    assert check(batch, small).nearest["pruned"]["docs_on_chip"] == 64
+
+
+def test_more_chips_may_be_all_that_is_needed():
+    plan, toy = NetworkPlan("ed-spike-lda", 12, 80, 30), chip(synapses=250)
+    report = check(plan, toy, 2)
+    assert report.nearest["n_chips"] == 6  # two topics of 110 synapses a chip
+    assert "at least 6 chips" in report.advice()
+    assert report.nearest["n_topics"] == 4 and "K up to 4" in report.advice()
+    assert check(plan, toy, 6).passes

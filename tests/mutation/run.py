@@ -1,0 +1,202 @@
+"""Mutation testing: does a test fail when the code is wrong?
+
+    pip install -e '.[mutation]'
+    python tests/mutation/run.py                     # every group, the sample of seed 0
+    python tests/mutation/run.py evaluation --all    # every mutant of one group
+
+`targets.toml` names for each source file the quick tests that hold it. The repository is copied,
+one fault after the other is made in the copy, and the tests run until one fails (the fault is
+killed) or all pass (it survives). Survivors that no test can see are listed in `equivalent.toml`
+with the reason; any other makes the exit status 1.
+
+Why a runner of our own around cosmic-ray's operators: mutmut leaves decorated functions alone, that
+is all numba kernels, and cosmic-ray starts Python anew for each mutant, which here costs more
+than the tests. This one imports the libraries once and forks (Linux, macOS).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import shutil
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mutants import Mutant, make_mutants
+
+# Without compilation the random streams overflow, as they should, and numpy says so.
+PYTEST = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore:overflow")
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[1]
+
+
+@dataclass
+class Target:
+    """A source file, the tests that hold it, and the faults written by hand."""
+
+    group: str
+    file: str
+    tests: list[str]
+    jit: bool = True
+    sample: int | None = None
+    faults: list[list[str]] = field(default_factory=list)
+
+
+def copy_repository(folder: Path) -> None:
+    """Only what is imported and tested; `models` where the installed package has it."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(REPOSITORY / "brian_lda", folder / "brian_lda", ignore=ignore)
+    shutil.copytree(REPOSITORY / "models", folder / "brian_lda" / "models", ignore=ignore)
+    shutil.copytree(REPOSITORY / "tests", folder / "tests", ignore=ignore)
+    shutil.copy(REPOSITORY / "pyproject.toml", folder)
+
+
+def warm_up() -> None:
+    """Import what every child needs, but nothing of brian_lda."""
+    import brian2  # noqa: F401
+    import h5py  # noqa: F401
+    import matplotlib.pyplot  # noqa: F401
+    import numba  # noqa: F401
+    import pooch  # noqa: F401
+    import pytest  # noqa: F401
+    import scipy.integrate  # noqa: F401
+    import scipy.optimize  # noqa: F401
+    import scipy.stats  # noqa: F401
+    import sklearn.decomposition  # noqa: F401
+    import sklearn.svm  # noqa: F401
+
+    assert not any(name.partition(".")[0] == "brian_lda" for name in sys.modules)
+
+
+def passes(copy: Path, target: Target, kernels: Path, seconds: float) -> tuple[bool, float]:
+    """Run the target's tests in a forked child: whether all pass, and the processor time.
+
+    More than `seconds` of processor time is an endless loop, and ends it.
+    """
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+        log = os.open(copy / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        status = 1
+        try:
+            status = _run_tests(copy, target, kernels)
+        finally:
+            os._exit(status)
+    _, status, usage = os.wait4(child, 0)
+    return status == 0, usage.ru_utime + usage.ru_stime
+
+
+def _run_tests(copy: Path, target: Target, kernels: Path) -> int:
+    import numba
+    import pytest
+
+    numba.config.CACHE_DIR = str(kernels)
+    numba.config.DISABLE_JIT = int(not target.jit)
+    os.chdir(copy)
+    sys.path[:0] = [str(copy)]
+    import brian_lda
+
+    assert Path(brian_lda.__file__).is_relative_to(copy), brian_lda.__file__
+    code = pytest.main([*PYTEST, *target.tests])
+    return int(code)
+
+
+def try_mutants(copy: Path, target: Target, mutants: list[Mutant]) -> list[Mutant]:
+    """The mutants of one file that survive."""
+    path, kernels = copy / target.file, copy / "kernels"
+    source, stamp = path.read_text(encoding="utf-8"), path.stat().st_mtime_ns
+    well, seconds = passes(copy, target, kernels, 900.0)
+    if not well:
+        sys.exit((copy / "output.txt").read_text() + f"\n{target.file}: fails without a fault.")
+    print(f"{target.file}: {seconds:.1f} s without a fault", flush=True)
+    # numba looks only at the file that a kernel stands in, and kernels call rules of other files
+    has_kernels = "njit" in source
+    survivors = []
+    for number, mutant in enumerate(mutants, 1):
+        fresh = Path(tempfile.mkdtemp(dir=copy)) if has_kernels and target.jit else kernels
+        path.write_text(mutant.source, encoding="utf-8")
+        survived, _ = passes(copy, target, fresh, 5 * seconds + 10)
+        if survived:
+            survivors.append(mutant)
+        mark = "SURVIVES" if survived else "killed"
+        print(f"{target.file}:{mutant.line} {number}/{len(mutants)} {mark} {mutant.kind}: "
+              f"{mutant.before}  ->  {mutant.after}", flush=True)  # fmt: skip
+        if fresh != kernels:
+            shutil.rmtree(fresh, ignore_errors=True)
+    path.write_text(source, encoding="utf-8")
+    os.utime(path, ns=(stamp, stamp))
+    return survivors
+
+
+def hand_made(source: str, faults: list[list[str]]) -> list[Mutant]:
+    """Faults given as [text, text in its place]; each text must occur exactly once."""
+    mutants = []
+    for before, after in faults:
+        if source.count(before) != 1:
+            sys.exit(f"targets.toml: {before!r} must occur once; found {source.count(before)}.")
+        line = source[: source.index(before)].count("\n") + 1
+        mutants.append(Mutant("by hand", source.replace(before, after), before, after, line))
+    return mutants
+
+
+def _entries(name: str) -> list[dict]:
+    """The tables [[target]] of targets.toml, or [[equivalent]] of equivalent.toml."""
+    file = HERE / ("targets.toml" if name == "target" else f"{name}.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8")).get(name, [])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("groups", nargs="*", help="groups or files of targets.toml; default: all")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--all", action="store_true", help="every mutant instead of the sample")
+    parser.add_argument("--match", default="", help="only mutants with this text in their line")
+    arguments = parser.parse_args()
+    targets = [Target(**entry) for entry in _entries("target")]
+    known = {f"{entry['before']} -> {entry['after']}" for entry in _entries("equivalent")}
+    if arguments.groups:
+        wanted = arguments.groups
+        targets = [t for t in targets if t.group in wanted or t.file in wanted]
+    warm_up()
+    sys.dont_write_bytecode = True
+    counts: dict[str, Counter] = {}
+    unexplained = []
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder)
+        copy_repository(copy)
+        for target in targets:
+            count = counts.setdefault(target.group, Counter())
+            source = (copy / target.file).read_text(encoding="utf-8")
+            rng = random.Random(f"{arguments.seed} {target.file}")
+            mutants, skipped = hand_made(source, target.faults), Counter()
+            if not target.faults:
+                sample = None if arguments.all else target.sample
+                mutants, skipped = make_mutants(source, rng, sample)
+            mutants = [m for m in mutants if arguments.match in f"{m.before} -> {m.after}"]
+            survivors = try_mutants(copy, target, mutants) if mutants else []
+            equivalent = [m for m in survivors if f"{m.before} -> {m.after}" in known]
+            unexplained += [(target.file, m) for m in survivors if m not in equivalent]
+            count.update({"made": len(mutants), "killed": len(mutants) - len(survivors),
+                          "equivalent": len(equivalent),
+                          "survive": len(survivors) - len(equivalent)})  # fmt: skip
+            count.update({f"skipped: {why}": n for why, n in skipped.items()})
+    for group, count in counts.items():
+        print(f"\n{group}")
+        for name, n in count.items():
+            print(f"  {n:6d}  {name}")
+    for file, mutant in unexplained:
+        print(f"{file}:{mutant.line}: nothing fails when\n    {mutant.before}\nbecomes\n"
+              f"    {mutant.after}")  # fmt: skip
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
