@@ -188,15 +188,15 @@ def test_gauge_form_equals_the_full_form(integrator, epsilon, lamda):
     ],
 )
 def test_a_restored_state_goes_on_bit_for_bit(integrator, word_step, doc_step, gauge):
-    words, docs, lengths = long_stream()
+    words, docs, lengths = long_stream(400)
     parameters = EventDrivenParameters(4, np.full(4, 1.1), word_step, doc_step, integrator, gauge)
     original = EventDrivenReference(parameters, 20, lengths, seed=5)
-    original.present(words[:2000], docs[:2000])
+    original.present(words[:200], docs[:200])
     state = original.state()
     restored = EventDrivenReference(parameters, 20, lengths, seed=99, initial=state)
     frozen = {key: value.copy() for key, value in state.items()}
     np.testing.assert_array_equal(
-        original.present(words[2000:], docs[2000:]), restored.present(words[2000:], docs[2000:])
+        original.present(words[200:], docs[200:]), restored.present(words[200:], docs[200:])
     )
     end, restored_end = original.state(), restored.state()
     assert end.keys() == restored_end.keys()
