@@ -3,17 +3,17 @@
     python sims/table_classification.py --data-dir DATA --out results
 
 CGS, ed-, du- and semi-SpikeLDA are trained on the training documents of the by-date split; theta of
-the test documents is folded in. lambda, and whether the SVM learns from folded-in theta or from the
-theta that training left behind, are chosen for each algorithm alike on a fifth of the training
-documents, at the first K and with seed 0; the test documents judge once. (At --scale paper lambda
-is the paper's: 0.05, and 1.05 for SpikeLDA.) tiny uses a generated corpus, whose documents belong
-to their strongest topic.
+the test documents is folded in. lambda, the prior varphi of Phi, and whether the SVM learns from
+folded-in theta or from the theta that training left behind, are chosen for each algorithm alike on
+a fifth of the training documents, at the first K and with seed 0; the test documents judge once.
+(At --scale paper lambda is the paper's: 0.05, and 1.05 for SpikeLDA.) tiny uses a generated corpus,
+whose documents belong to their strongest topic.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from brian_lda.runs import RunConfig
@@ -29,31 +29,34 @@ PAPER = {  # Tab. 2, 20NG: mean and spread of binary and 20-class accuracy
     "ed-spike-lda": {"binary_accuracy": (72.5, 2.4), "accuracy": (57.6, 3.3)},
 }
 TASKS = ("binary_accuracy", "accuracy")
-FIELDS = ("algorithm", "corpus", "n_topics", "prior", "iterations", "seed", "options")
-# Passes in which M^alpha of ed-SpikeLDA forgets its start, and over which it averages. The default
-# window of up to 10 passes is right for perplexity after 100 passes, and lags behind here.
-WORD_PASSES = {"ed-spike-lda": (10.0, 1.0)}
+FIELDS = ("algorithm", "corpus", "n_topics", "prior", "word_prior", "iterations", "seed", "options")
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Sizes at one scale; iterations are sweeps, passes or mini-batch updates."""
+    """Sizes at one scale; iterations are sweeps, passes or mini-batch updates.
+
+    `choice_iterations` are those of the runs that choose, where they are fewer.
+    """
 
     corpus: str
     n_topics: tuple[int, ...]
     lamdas: tuple[float, ...]
+    varphis: tuple[float, ...]
     iterations: dict[str, int]
+    choice_iterations: dict[str, int] = field(default_factory=dict)
 
 
 SCALES = {
-    "tiny": Scale("synthetic", (10,), (0.05, 0.1), dict.fromkeys(ALGORITHMS, 20)),
+    "tiny": Scale("synthetic", (10,), (0.05, 0.1), (0.05,), dict.fromkeys(ALGORITHMS, 20)),
     "small": Scale(
-        "20ng", (100, 200), (0.05, 0.1, 0.2),
+        "20ng", (100, 200), (0.05, 0.1), (0.01, 0.05, 0.2),
         {"cgs": 200, "semi-spike-lda": 3000, "du-spike-lda": 3000, "ed-spike-lda": 200},
+        {"ed-spike-lda": 60},
     ),
     "paper": Scale(
-        "20ng", (100, 200), (0.05,),
-        {"cgs": 1000, "semi-spike-lda": 10_000, "du-spike-lda": 10_000, "ed-spike-lda": 200},
+        "20ng", (100, 200), (0.05,), (0.01, 0.05, 0.2),
+        {"cgs": 1000, "semi-spike-lda": 10_000, "du-spike-lda": 10_000, "ed-spike-lda": 400},
     ),
 }  # fmt: skip
 
@@ -61,27 +64,35 @@ SCALES = {
 def task(
     study: Study, scale: Scale, judged_on: str, algorithm: str, config: dict[str, Any]
 ) -> Task:
+    iterations = scale.iterations[algorithm]
+    if judged_on == "validation":
+        iterations = scale.choice_iterations.get(algorithm, iterations)
     complete = asdict(
         RunConfig(
             algorithm=algorithm,
             corpus=scale.corpus,
             n_topics=config["n_topics"],
             prior=prior_of(algorithm, config["lamda"]),
-            iterations=scale.iterations[algorithm],
+            word_prior=config["varphi"],
+            iterations=iterations,
             seed=config["seed"],
         )
     )
-    fields = {name: complete[name] for name in FIELDS}
-    fields |= {"judged_on": judged_on, "word_passes": WORD_PASSES.get(algorithm)}
+    fields = {name: complete[name] for name in FIELDS} | {"judged_on": judged_on}
     return Task(fields, CLASSIFY, study.options.data_dir)
 
 
-def choose(study: Study, scale: Scale, algorithm: str) -> tuple[float, str] | None:
-    """lambda and the kind of theta, by accuracy over all classes on validation documents."""
-    grid = expand_grid(n_topics=scale.n_topics[0], lamda=scale.lamdas, seed=0)
+def choose(study: Study, scale: Scale, algorithm: str) -> tuple[float, float, str] | None:
+    """lambda, varphi and the kind of theta, by accuracy over all classes, validation documents."""
+    grid = expand_grid(n_topics=scale.n_topics[0], lamda=scale.lamdas, varphi=scale.varphis, seed=0)
     report = study.sweep([task(study, scale, "validation", algorithm, c) for c in grid])
     candidates = [
-        (accuracy, lambda_of(algorithm, config["prior"]), key.removeprefix("accuracy_"))
+        (
+            accuracy,
+            lambda_of(algorithm, config["prior"]),
+            config["word_prior"],
+            key.removeprefix("accuracy_"),
+        )
         for config, result in report.finished()
         for key, accuracy in result.items()
         if key.startswith("accuracy_")
@@ -90,10 +101,10 @@ def choose(study: Study, scale: Scale, algorithm: str) -> tuple[float, str] | No
 
 
 def rows_of(
-    study: Study, scale: Scale, algorithm: str, lamda: float, theta: str
+    study: Study, scale: Scale, algorithm: str, lamda: float, varphi: float, theta: str
 ) -> list[dict[str, Any]]:
     """The algorithm's lines of the table, judged on the test documents."""
-    grid = expand_grid(n_topics=scale.n_topics, lamda=lamda, seed=study.seeds)
+    grid = expand_grid(n_topics=scale.n_topics, lamda=lamda, varphi=varphi, seed=study.seeds)
     report = study.sweep([task(study, scale, "test", algorithm, c) for c in grid])
     values = tuple(f"{name}_{theta}" for name in TASKS)
     rows = []
@@ -101,7 +112,8 @@ def rows_of(
         report.finished(), by=("algorithm", "n_topics"), values=(*values, "seconds")
     ):
         row = {key.replace(f"_{theta}", ""): value for key, value in row.items()}
-        row |= {"lamda": lamda, "theta": theta, "iterations": scale.iterations[algorithm]}
+        row |= {"lamda": lamda, "varphi": varphi, "theta": theta}
+        row |= {"iterations": scale.iterations[algorithm]}
         for name in TASKS:
             paper = PAPER.get(algorithm, {}) if scale.corpus == "20ng" else {}
             row[f"paper_{name}"], row[f"paper_{name}_spread"] = paper.get(name, (None, None))
@@ -122,7 +134,7 @@ def make(study: Study) -> None:
         chosen[algorithm] = found
         rows += rows_of(study, scale, algorithm, *found)
         # after each algorithm: the table is there long before its slowest line
-        study.write(rows, {**asdict(scale), "word_passes": WORD_PASSES, "chosen": chosen})
+        study.write(rows, {**asdict(scale), "chosen": chosen})
     for row in rows:
         print(line(row))
 
@@ -136,6 +148,7 @@ def line(row: dict[str, Any]) -> str:
         cells.append(cell)
     return (
         f"{row['algorithm']:15} K = {row['n_topics']:<4} lambda = {row['lamda']:<5} "
+        f"varphi = {row['varphi']:<5} "
         f"{'   '.join(cells)}   {row['n_runs']} runs"
     )
 

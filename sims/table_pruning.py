@@ -28,7 +28,6 @@ from brian_lda.evaluation import BINARY_GROUPS, svm_accuracy
 from brian_lda.hardware.pruning import (
     PAPER_DOCS_ON_CHIP,
     PAPER_PRIVATE_WORDS,
-    pretraining_word_step,
     prune_and_continue,
 )
 from brian_lda.runs import versions, write_json
@@ -170,7 +169,6 @@ def run_event_driven(
     model = SpikeLDA(
         n_topics=K,
         max_iter=scale.passes,
-        word_step=pretraining_word_step(task.train, K),
         random_state=seed,
         callbacks=[branch, bar],
     ).fit(task.train)

@@ -26,26 +26,11 @@ import numpy as np
 from brian_lda.corpus import Corpus
 from brian_lda.errors import ParameterError
 from brian_lda.estimators import TopicModel
-from brian_lda.estimators.automatic_steps import _windowed as windowed_step
 from brian_lda.estimators.event_driven import event_network
 from brian_lda.estimators.trainers import EventDrivenTrainer, softmax_rows
-from brian_lda.parameters import PrunedWords, RobbinsMonro, VarianceTracking
+from brian_lda.parameters import PrunedWords, VarianceTracking
 
 PAPER_PRIVATE_WORDS, PAPER_DOCS_ON_CHIP = 200, 50
-PRETRAINING_FADING, PRETRAINING_WINDOW = 8.0, 1.0  # passes
-
-
-def pretraining_word_step(corpus: Corpus, n_topics: int) -> RobbinsMonro:
-    """Step of M^alpha for a pre-training of 15 or 20 passes.
-
-    The estimators' own step averages over up to 10 passes, most of which a short pre-training
-    spends on forgetting the initial weights: what is pruned then is half noise. These two numbers
-    were chosen among six pairs on a fifth of the training documents of 20NG held back for it
-    (K = 100, one seed), not on its test documents.
-    """
-    return windowed_step(
-        PRETRAINING_FADING, PRETRAINING_WINDOW, n_topics, corpus.n_words, corpus.n_tokens
-    )
 
 
 def prune_words(phi: np.ndarray, n_private: int) -> PrunedWords:

@@ -12,7 +12,6 @@ import numpy as np
 from brian_lda.corpus import Corpus, load_corpus
 from brian_lda.corpus.generate import GeneratedCorpus
 from brian_lda.errors import ParameterError
-from brian_lda.estimators.automatic_steps import _windowed as windowed_step
 from brian_lda.evaluation import BINARY_GROUPS, svm_accuracy
 from brian_lda.runs import RunConfig, make_model, train_run
 
@@ -41,9 +40,7 @@ def classify(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str
     ----------
     config : dict
         Fields of `RunConfig`; "judged_on": "test", the corpus' own test documents, or
-        "validation", a fixed fifth of its training documents that is then left out of training;
-        and, for ed-SpikeLDA, "word_passes": the passes in which the initial M^alpha fades and
-        over which M^alpha averages, null for the estimator's own (`automatic_steps`).
+        "validation", a fixed fifth of its training documents that is then left out of training.
 
     Returns
     -------
@@ -53,13 +50,7 @@ def classify(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str
     """
     config = dict(config)
     train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
-    word_passes = config.pop("word_passes", None)
-    model = make_model(RunConfig(**config))
-    if word_passes:
-        fading, window = word_passes
-        sizes = (model.n_topics, train.n_words, train.n_tokens)
-        model.set_params(word_step=windowed_step(fading, window, *sizes))
-    model.fit(train)
+    model = make_model(RunConfig(**config)).fit(train)
     theta = {"fold_in": model.transform(train)}
     if hasattr(model, "doc_topic") and getattr(model, "update", "event") == "event":
         theta["trained"] = model.doc_topic()

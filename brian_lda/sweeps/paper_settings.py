@@ -15,6 +15,7 @@ from typing import Any
 from brian_lda.parameters import RMSProp, step_rule_to_dict
 from brian_lda.sweeps.comparison import Setting, Variant
 
+WORD_PRIOR = 0.05  # of CGS: the smoothing that SpikeLDA has; the paper does not say its varphi
 LAMDAS_SMALL = (0.01, 0.05, 0.1, 0.2, 0.5)
 LAMDAS_LARGE = (0.01, 0.1, 0.2, 0.5, 0.75, 1.0)  # Tab. nips, nytimes, pubmed
 
@@ -23,11 +24,11 @@ def small_corpora(scale: str) -> Setting:
     """figure_prior.py and figure_convergence.py: CGS, ed-SpikeLDA, ed-SpikePLSI."""
     n_topics, lamdas, corpora, sweeps, passes = {
         "tiny": (5, (0.1, 0.5), ("reuters",), 8, 8),
-        "small": (50, (0.01, 0.05, 0.1, 0.5), ("kos", "20ng"), 200, 40),
+        "small": (50, (0.01, 0.05, 0.1, 0.5), ("kos", "20ng"), 200, 50),
         "paper": (200, LAMDAS_SMALL, ("kos", "20ng", "enron"), 1000, 200),
     }[scale]
     variants = (
-        Variant("CGS", "cgs", sweeps),
+        Variant("CGS", "cgs", sweeps, WORD_PRIOR),
         Variant("ed-SpikeLDA", "ed-spike-lda", passes),
         Variant("ed-SpikePLSI", "ed-spike-plsi", passes),
     )

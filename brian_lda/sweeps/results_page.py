@@ -125,10 +125,10 @@ def _classification(rows: Sequence[Row]) -> str:
             for name in ("paper_binary_accuracy", "paper_accuracy")
         ]
         numbers = [_pm(row, name, 1) for name in ("binary_accuracy", "accuracy")]
-        cells = [row["algorithm"], row["n_topics"], row["lamda"], *numbers, *paper]
-        body.append([*cells, f"{float(row['seconds']):.0f}"])
-    header = ["", "K", "λ", "binary", "20 classes", "paper, binary", "paper, 20 classes", "s a run"]
-    return markdown(header, body)
+        cells = [row[name] for name in ("algorithm", "n_topics", "lamda", "varphi")]
+        body.append([*cells, *numbers, *paper, f"{float(row['seconds']):.0f}"])
+    columns = ("K", "λ", "φ", "binary", "20 classes", "paper, binary", "paper, 20 classes")
+    return markdown(["", *columns, "s a run"], body)
 
 
 def _memory(rows: Sequence[Row]) -> str:
