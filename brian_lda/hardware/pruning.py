@@ -122,7 +122,8 @@ def _on_manifold(state: dict[str, np.ndarray], word_step: Any) -> dict[str, np.n
     drives zeta to 1 by itself, but a short pre-training may end before: the shift by log zeta is
     ours, and tends to 0 with the length of the pre-training.
     """
-    state = {key: value for key, value in state.items() if key not in ("m__alpha", "a__alpha")}
+    as_stored = ("m__alpha", "a__alpha", "levels")  # of the weights before the shift
+    state = {key: value for key, value in state.items() if key not in as_stored}
     M__alpha = state["M__alpha"]
     log_zeta = np.logaddexp.reduce(M__alpha, axis=1, keepdims=True)
     state["M__alpha"] = M__alpha - log_zeta
