@@ -67,7 +67,7 @@ def corpus_fingerprint(corpus: Corpus) -> dict[str, Any]:
     """Sizes and a hash of all counts and words: equal only for equal corpora."""
     digest = hashlib.sha256()
     for array in (corpus.counts.indptr, corpus.counts.indices, corpus.counts.data):
-        digest.update(np.ascontiguousarray(array, np.int64))
+        digest.update(np.ascontiguousarray(array, np.int64).data)
     digest.update("\n".join(corpus.vocabulary).encode())
     sizes = {"documents": corpus.n_docs, "words": corpus.n_words, "tokens": corpus.n_tokens}
     return {**sizes, "sha256": digest.hexdigest()}
@@ -139,6 +139,7 @@ def require_same(found: Mapping[str, Any], expected: Mapping[str, Any], what: st
         What the run would go on with.
     what : {"parameters", "corpus", "versions"}
     """
+    found, expected = flat(found), flat(expected)
     names = sorted(set(found) | set(expected))
     differences = [
         f"{name} was {found.get(name)!r} and is {expected.get(name)!r}"
@@ -155,6 +156,17 @@ def require_same(found: Mapping[str, Any], expected: Mapping[str, Any], what: st
         raise CheckpointError(
             f"the run was started with other {what}: {'; '.join(differences)}. {remedy}"
         )
+
+
+def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested options side by side: {"options": {"eta": 1}} is {"options.eta": 1}."""
+    entries: dict[str, Any] = {}
+    for name, value in data.items():
+        if isinstance(value, Mapping) and value:
+            entries |= flat(value, f"{prefix}{name}.")
+        else:
+            entries[prefix + name] = list(value) if isinstance(value, tuple) else value
+    return entries
 
 
 class CheckpointSaver:

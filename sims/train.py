@@ -3,6 +3,7 @@
     python sims/train.py                     (semi-SpikeLDA on reuters, prints the topics)
     python sims/train.py --algorithm ed-spike-lda --backend brian2 --corpus bars --topics 10
     python sims/train.py --corpus kos --data-dir DATA --topics 50 --out runs/kos
+    python sims/train.py --algorithm ed-spike-lda --options '{"constraints": {"weight_bits": 8}}'
     python sims/train.py --resume runs/kos   (goes on after Ctrl-C, a crash or a kill)
 
 The folder holds config.json, metrics.json and model.h5 (read it with
@@ -14,11 +15,13 @@ pass over the corpus, and a mini-batch update for du-spike-lda, semi-spike-lda, 
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import sys
 import time
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from brian_lda.checkpoint import DEFAULT_EVERY
 from brian_lda.corpus import NAMED_CORPORA
@@ -49,6 +52,12 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, metavar="S", help="of the model; the test split stays; default: 0")
     add("--data-dir", metavar="DIR", help="where corpora are looked for first")
     add("--evaluate-every", type=int, metavar="N", help="iterations between two perplexities")
+    add(
+        "--options",
+        type=json_object,
+        metavar="JSON",
+        help="further arguments of the estimator, such as constraints or brian2_options",
+    )
     add("--out", metavar="DIR", help="default: runs/ALGORITHM-CORPUS-TIME")
     add("--overwrite", action="store_true", help="replace the run in --out")
     add("--resume", metavar="DIR", help="go on with the run in this folder")
@@ -61,6 +70,16 @@ def parser() -> argparse.ArgumentParser:
     add("--words", type=int, default=8, metavar="N", help="words shown per topic; 0: no topics")
     add("--quiet", action="store_true", help="no progress bar")
     return parser
+
+
+def json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f'expected {{"name": value, ...}}; found {text!r}')
+    return value
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,8 +2,8 @@
 
 The cache (in the folder BRIAN_LDA_CACHE, or the user's cache) holds one folder per program, named
 by the hash of everything that it depends on: our network code, the choice of equations, the sizes,
-the versions of Brian and of the compiler. A folder appears by an atomic rename when it is complete,
-so that processes which start together cannot harm each other: both compile, one wins.
+the versions of Brian and of the compiler. A folder appears by an atomic rename when it is complete;
+of processes that start together one compiles and the others wait (`build_lock`).
 
 A program compiled elsewhere may be put into the folder "shipped" of the cache, under its portable
 key, which leaves machine and compiler out: then no compiler is needed here
@@ -50,9 +50,12 @@ from brian_lda.spiking import (
     plasticity,
     recording,
 )
+from brian_lda.spiking.build_lock import sole_builder
 from brian_lda.spiking.circuit import Circuit
 from brian_lda.spiking.simulator import (
     STALLED_AFTER,
+    Arrays,
+    Inputs,
     brian_settings,
     count_tokens,
     refuse_unsupported,
@@ -133,7 +136,7 @@ def program_key(
         recording,
     ]
     modules.append(brian_lda.models)
-    files = {Path(module.__file__) for module in modules} | {Path(__file__)}
+    files = {Path(inspect.getfile(module)) for module in modules} | {Path(__file__)}
     files |= set(Path(brian_lda.models.__file__).parent.glob("*.py"))
     files.add(Path(inspect.getfile(getattr(build, "func", build))))
     digest = hashlib.sha256()
@@ -183,7 +186,7 @@ class StandaloneSimulator:
             )
         if self.built:
             try:
-                _compile_into(self._folder, build, outputs)
+                self.built = _compile_into(self._folder, build, outputs)
             except OSError as error:
                 raise BuildError(
                     f"the compiled network could not be stored in {self._folder.parent} ({error}); "
@@ -193,19 +196,15 @@ class StandaloneSimulator:
         for used in _RECORDS:
             used[portable] = self._folder
 
-    def run(
-        self,
-        values: Mapping[str, np.ndarray | float],
-        clamped: Mapping[str, np.ndarray],
-        seed: int,
-    ) -> dict[str, np.ndarray]:
+    def run(self, values: Inputs, clamped: Mapping[str, np.ndarray], seed: int) -> Arrays:
         """Present tokens; see `Simulator.run`."""
         capacity = self._manifest["capacity"]
         n_tokens = count_tokens(capacity, self._manifest["layers"], clamped)
         values = dict(values)
         for name, index in clamped.items():
-            values[f"{name}.neuron_index"] = np.zeros(capacity, np.int32)
-            values[f"{name}.neuron_index"][:n_tokens] = index
+            neuron_index = np.zeros(capacity, np.int32)
+            neuron_index[:n_tokens] = index
+            values[f"{name}.neuron_index"] = neuron_index
         values["pacer.n_tokens"], values["pacer.random_seed"] = n_tokens, seed
         scratch = _scratch_folder(sum(np.size(value) for value in values.values()))
         try:
@@ -220,7 +219,7 @@ class StandaloneSimulator:
                 "run."
             ) from error
 
-    def _write_inputs(self, folder: Path, values: Mapping[str, np.ndarray | float]) -> list[str]:
+    def _write_inputs(self, folder: Path, values: Inputs) -> list[str]:
         for name in ("in", "results"):
             (folder / name).mkdir()
         static = self._folder / "static_arrays"
@@ -262,7 +261,7 @@ class StandaloneSimulator:
                 f"{folder.parent}."
             )
 
-    def _read_outputs(self, results: Path, n_tokens: int) -> dict[str, np.ndarray]:
+    def _read_outputs(self, results: Path, n_tokens: int) -> Arrays:
         outputs = {}
         for path in self._manifest["outputs"]:
             variable = self._manifest["variables"][path]
@@ -275,13 +274,17 @@ class StandaloneSimulator:
         return outputs
 
 
-def _compile_into(folder: Path, build: Callable[[], Circuit], outputs: tuple[str, ...]) -> None:
-    """Generate, compile, keep the program and the map of its variables."""
+def _compile_into(folder: Path, build: Callable[[], Circuit], outputs: tuple[str, ...]) -> bool:
+    """Generate, compile, keep the program and the map of its variables.
+
+    Returns False if another process did so in the meantime.
+    """
     started = time.monotonic()
-    logger.info("compiling the spiking network (once; kept in %s)", folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="build_", dir=folder.parent) as name:
-        project, finished = Path(name) / "project", Path(name) / "finished"
+    with sole_builder(folder) as scratch:
+        if (folder / "manifest.json").exists():
+            return False
+        logger.info("compiling the spiking network (once; kept in %s)", folder)
+        project, finished = scratch / "project", scratch / "finished"
         manifest = _generate_and_compile(project, build, outputs)
         finished.mkdir()
         shutil.move(project / "main", finished / "main")
@@ -290,10 +293,12 @@ def _compile_into(folder: Path, build: Callable[[], Circuit], outputs: tuple[str
         (finished / "manifest.json").write_text(json.dumps(manifest, indent=1))
         try:
             finished.rename(folder)
-        except OSError:  # another process was first; its program is the same
+        except OSError:  # no lock here, and another process was first; its program is the same
             if not (folder / "manifest.json").exists():
                 raise
+            return False
     logger.info("compiled in %.0f s", time.monotonic() - started)
+    return True
 
 
 def _generate_and_compile(
@@ -360,7 +365,7 @@ def _manifest(
     for variable in device.arrays:
         if not isinstance(variable, ArrayVariable):
             continue
-        owner = getattr(variable.owner, "name", None)
+        owner: str = variable.owner.name
         variables[f"{owner}.{variable.name}"] = {
             "file": device.get_array_filename(variable),
             "dtype": np.dtype(variable.dtype).str,

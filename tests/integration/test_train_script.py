@@ -63,6 +63,48 @@ def test_every_algorithm_writes_a_run_that_can_be_read(train, algorithm, tmp_pat
     assert f"perplexity {metrics['perplexity']:.1f}" in result.stdout
 
 
+def test_options_reach_the_estimator_and_the_checkpoint(train, tmp_path):
+    bars = ("--corpus", "bars", "--topics", 4, "--iterations", 2, "--quiet", "--words", 0)
+    limits = {"weight_bits": 6, "dead_synapses": 0.1}
+    for name, options in (("chip", {"constraints": limits}), ("free", {})):
+        result = train(
+            "--algorithm", "ed-spike-lda", *bars, "--out", tmp_path / name,
+            "--options", json.dumps(options),
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        config = json.loads((tmp_path / name / "config.json").read_text())
+        assert config["options"] == options
+    chip, free = (TopicModel.load(tmp_path / name / "model.h5") for name in ("chip", "free"))
+    assert (chip.components_ != free.components_).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("weight_bits=8", "is not JSON"),
+        ("[1]", 'expected {"name": value, ...}; found'),
+        ('{"constraints": {"bits": 8}}', "constraints has no bits"),
+        ('{"constraints": {"packet_loss": "x"}}', "packet_loss must be in"),
+        ('{"chips": 3}', "ed-spike-lda has no chips"),
+    ],
+)
+def test_wrong_options_are_refused_by_name(options, message, main, capsys, tmp_path):
+    arguments = [
+        "--algorithm",
+        "ed-spike-lda",
+        "--options",
+        options,
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    try:
+        code = main(arguments)
+    except SystemExit as end:  # argparse's own
+        code = end.code
+    assert code == 2 and message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
 def test_without_arguments_it_trains_semi_spike_lda_on_reuters(tmp_path):
     result = subprocess.run(
         [sys.executable, str(TRAIN), "--iterations", "5"],
