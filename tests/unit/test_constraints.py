@@ -177,6 +177,13 @@ def test_counting_networks_take_limits_but_no_lost_packets():
     [
         ({"weight_bits": 1}, "weight_bits must be None or an integer 2..24; found 1"),
         ({"weight_range": (1.0, -1.0)}, "weight_range"),
+        ({"weight_range": [1.0]}, r"weight_range must be \(lowest, highest\); found \[1.0\]"),
+        ({"weight_range": (-np.inf, 0.0)}, "weight_range"),
+        ({"weight_range": "low"}, "found 'low'"),
+        ({"packet_loss": "10 %"}, r"packet_loss must be in \[0, 1\); found '10 %'"),
+        ({"packet_loss": np.nan}, "packet_loss"),
+        ({"chip_of_topic": "AB"}, "chip_of_topic must name a chip.*found 'AB'"),
+        ({"chip_of_topic": ()}, "chip_of_topic"),
         ({"packet_loss": 1.0}, r"packet_loss must be in \[0, 1\); found 1.0"),
         ({"dead_synapses": -0.1}, "dead_synapses"),
         ({"chip_of_topic": (-1, 0)}, "chip_of_topic"),
@@ -187,10 +194,17 @@ def test_impossible_limits_are_refused(arguments, message):
         Constraints(**arguments)
 
 
+def test_weights_of_all_bits_have_no_levels():
+    with pytest.raises(ParameterError, match="weight_bits is set"):
+        _ = Constraints().quantum
+
+
 def test_limits_as_plain_data_and_a_misspelt_one():
     counts = np.array([[2, 1], [1, 2]])
-    model = SpikeLDA(n_topics=2, max_iter=1, random_state=0, constraints={"weight_bits": 6})
-    assert model.fit(counts).trainer_.network.constraints == Constraints(weight_bits=6)
+    limits = {"weight_bits": 6, "weight_range": [-9.0, 7.0]}  # as JSON gives it
+    model = SpikeLDA(n_topics=2, max_iter=1, random_state=0, constraints=limits)
+    expected = Constraints(weight_bits=6, weight_range=(-9.0, 7.0))
+    assert model.fit(counts).trainer_.network.constraints == expected
     with pytest.raises(ParameterError, match="constraints has no bits; it has weight_bits"):
         model.set_params(constraints={"bits": 6}).fit(counts)
     with pytest.raises(ParameterError, match="need backend='brian2'"):
