@@ -17,6 +17,8 @@ than the tests. This one imports the libraries once and forks (Linux, macOS).
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import random
 import resource
@@ -31,7 +33,7 @@ from pathlib import Path
 from mutants import Mutant, make_mutants
 
 # Without compilation the random streams overflow, as they should, and numpy says so.
-PYTEST = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore:overflow")
+PYTEST = ("-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-W", "ignore:overflow")
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 
@@ -64,13 +66,16 @@ def warm_up() -> None:
     import matplotlib.pyplot  # noqa: F401
     import numba  # noqa: F401
     import pooch  # noqa: F401
-    import pytest  # noqa: F401
+    import pytest
     import scipy.integrate  # noqa: F401
     import scipy.optimize  # noqa: F401
     import scipy.stats  # noqa: F401
     import sklearn.decomposition  # noqa: F401
     import sklearn.svm  # noqa: F401
 
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    with tempfile.TemporaryDirectory() as empty, contextlib.redirect_stdout(io.StringIO()):
+        pytest.main([*PYTEST, f"--rootdir={empty}", empty])  # imports the parts of pytest
     assert not any(name.partition(".")[0] == "brian_lda" for name in sys.modules)
 
 
