@@ -70,15 +70,18 @@ def fit_data_parallel(
             f"a {type(store).__name__}. Make one with brian_lda.corpus.open_token_store."
         )
     model._check_parameters()
+    if model.backend != "rate":
+        raise ParameterError(
+            f"fit_data_parallel trains at rate level: use backend='rate'; found {model.backend!r}."
+        )
     model.vocabulary_, model.n_features_in_, model.history_ = store.vocabulary, store.n_words, []
     seed = model._seed()
     single = model._make_trainer(store, seed)
     algorithm = getattr(single, "algorithm", None)
     if not isinstance(algorithm, MiniBatchReference):
         raise ParameterError(
-            "fit_data_parallel trains SemiSpikeLDA and SpikeLDA(update='delayed') with "
-            "backend='rate', whose documents are independent within a mini-batch; found "
-            f"{type(model).__name__} with backend={model.backend!r}."
+            "fit_data_parallel trains SemiSpikeLDA and SpikeLDA(update='delayed'), whose documents "
+            f"are independent within a mini-batch; found {type(model).__name__}."
         )
     shards = n_shards or max(sum(client.nthreads().values()), 1)
     model.trainer_ = DataParallelTrainer(algorithm, store, model.batch_size, seed, client, shards)
