@@ -37,6 +37,7 @@ from brian_lda.estimators.automatic_steps import (
     event_doc_step,
     event_word_step,
 )
+from brian_lda.estimators.spike_lda import WORD_PRIOR
 from brian_lda.evaluation import heldout_perplexity
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
@@ -44,6 +45,7 @@ from brian_lda.reference.delayed import DelayedSpikeLDAReference
 from brian_lda.reference.event_driven import EventDrivenReference
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.spike_cgs import SpikeCGSReference
+from brian_lda.reference.word_weights import word_smoothing
 from brian_lda.runs import versions, write_json
 
 LAMBDA, VARPHI = 0.1, 0.01
@@ -193,8 +195,9 @@ def spiking_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     for K, V, D in SPIKING_SHAPES:
         words, docs = generated_tokens(n_tokens, V, D)
         parameters = EventDrivenParameters(
-            K, 1.1, event_word_step(K, V, n_tokens), event_doc_step(n_tokens / D)
-        )
+            K, 1.1, event_word_step(K, V, n_tokens, smoothed=True), event_doc_step(n_tokens / D),
+            epsilon=word_smoothing(WORD_PRIOR, K, V, n_tokens),
+        )  # fmt: skip
         lengths = np.bincount(docs, minlength=D)
         twins = [
             twin(parameters, V, lengths, seed=0)
@@ -226,7 +229,7 @@ def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     ]
     calls["SpikeCGS"], races["SpikeCGS"] = [sampler.sweep for sampler in pair], n_tokens
     plsi = EventDrivenParameters(
-        K, None, event_word_step(K, V, n_tokens), event_doc_step(n_tokens / D)
+        K, None, event_word_step(K, V, n_tokens, smoothed=False), event_doc_step(n_tokens / D)
     )
     lengths = np.bincount(docs, minlength=D)
     pair = [twin(plsi, V, lengths, seed=0) for twin in (EventDrivenSpiking, EventDrivenReference)]
@@ -242,7 +245,7 @@ def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
         parameters = BatchParameters(
             n_topics=K,
             doc_topic_prior=lamda,
-            topic_word_prior=0.05,
+            topic_word_prior=WORD_PRIOR,
             local_iterations=5,
             word_step=batch_word_step(K, V, n_tokens),
             doc_step=delayed_doc_step(),

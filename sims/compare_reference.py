@@ -20,6 +20,7 @@ from tqdm import tqdm
 from brian_lda.corpus import Corpus, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators.automatic_steps import event_doc_step, event_word_step
+from brian_lda.estimators.spike_lda import WORD_PRIOR
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.plotting import (
     plot_curves,
@@ -27,6 +28,7 @@ from brian_lda.plotting import (
     plot_topic_raster,
     plot_word_raster,
 )
+from brian_lda.reference.word_weights import word_smoothing
 from brian_lda.spiking.comparison import TwinComparison, train_twins
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from brian_lda.spiking.inhibition import Poisson
@@ -78,11 +80,14 @@ def compare(options: argparse.Namespace) -> TwinComparison:
     corpus = load_corpus(options.corpus, data_dir=options.data_dir)
     split = holdout_split(corpus, seed=options.seed)
     train = split.train
+    varphi = WORD_PRIOR if options.model == "lda" else 0.0  # pLSI has no prior
+    sizes = options.topics, train.n_words, train.n_tokens
     parameters = EventDrivenParameters(
         options.topics,
         options.doc_topic_prior if options.model == "lda" else None,
-        event_word_step(options.topics, train.n_words, train.n_tokens),
+        event_word_step(*sizes, smoothed=varphi > 0),
         event_doc_step(train.n_tokens / train.n_docs),
+        epsilon=word_smoothing(varphi, *sizes),
     )
     with tqdm(total=options.passes, unit="pass") as bar:
 

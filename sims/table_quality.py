@@ -27,6 +27,7 @@ from brian_lda import (
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
+from brian_lda.estimators.spike_lda import WORD_PRIOR
 from brian_lda.parameters import AdaGrad, RMSProp, VarianceTracking
 from brian_lda.runs import versions, write_json
 
@@ -37,6 +38,7 @@ def models(n_topics: int, paper_passes: int) -> dict[str, TopicModel]:
     """Rows of the table; everything not named here is the estimator's default."""
     return {
         "cgs": CollapsedGibbsLDA(n_topics=n_topics),
+        "cgs-smoothed": CollapsedGibbsLDA(n_topics=n_topics, topic_word_prior=WORD_PRIOR),
         "semi": SemiSpikeLDA(n_topics=n_topics),
         "ed": SpikeLDA(n_topics=n_topics),
         "du": SpikeLDA(n_topics=n_topics, update="delayed"),

@@ -19,9 +19,10 @@ import math
 from brian_lda.parameters import RobbinsMonro
 
 EVENT_FADING = 6.0  # passes until the initial weights have faded
-EVENT_WORD_WINDOW = (
-    1.0  # passes; longer ones lag behind, and smoothing bridges what one pass missed
-)
+EVENT_WORD_WINDOW = 1.0  # passes; a longer window lags behind
+# Without smoothing, a synapse that misses a few passes is lost: average over more,
+UNSMOOTHED_WORD_WINDOW = 25.0  # events per synapse,
+UNSMOOTHED_WORD_PASSES = (0.5, 10.0)  # within these bounds, in passes
 EVENT_DOC_WINDOW = 0.1  # passes over the document,
 EVENT_DOC_TOKENS = 60.0  # but at least so many tokens
 BATCH_FADING = 1.0
@@ -29,9 +30,14 @@ BATCH_WORD_WINDOW = 1.0  # passes; a mini-batch averages over its kept sweeps al
 STREAM_POWER = 0.9  # with no corpus size to count passes by, forget the early estimates slowly
 
 
-def event_word_step(n_topics: int, n_words: int, n_tokens: int) -> RobbinsMonro:
-    """Step of M^alpha of ed-SpikeLDA and ed-SpikePLSI."""
-    return _windowed(EVENT_FADING, EVENT_WORD_WINDOW, n_topics, n_words, n_tokens)
+def event_word_step(n_topics: int, n_words: int, n_tokens: int, *, smoothed: bool) -> RobbinsMonro:
+    """Step of M^alpha of ed-SpikeLDA; of ed-SpikePLSI, which has epsilon = 0, not `smoothed`."""
+    window = EVENT_WORD_WINDOW
+    if not smoothed:
+        events_per_pass = n_tokens / (n_topics * n_words)  # of one synapse, on average
+        shortest, longest = UNSMOOTHED_WORD_PASSES
+        window = min(max(UNSMOOTHED_WORD_WINDOW / events_per_pass, shortest), longest)
+    return _windowed(EVENT_FADING, window, n_topics, n_words, n_tokens)
 
 
 def event_doc_step(mean_doc_length: float) -> RobbinsMonro:

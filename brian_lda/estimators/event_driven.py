@@ -88,7 +88,7 @@ def event_parameters(
 ) -> EventDrivenParameters:
     """Parameter object of the two event-driven algorithms, automatic steps filled in.
 
-    With Euler steps, epsilon smooths Phi where it is read out, and the network is the paper's.
+    epsilon is the network's (`event_smoothing`).
     """
     mean_length = max(corpus.n_tokens / max((corpus.doc_lengths > 0).sum(), 1), 1.0)
     gauge = isinstance(word_step, RobbinsMonro) if model.gauge is None else model.gauge
@@ -99,24 +99,33 @@ def event_parameters(
         doc_step=model.doc_step or event_doc_step(mean_length),
         integrator=model.integrator,
         gauge=gauge,
-        epsilon=epsilon if model.integrator == "flow" else 0.0,
+        epsilon=epsilon,
     )
 
 
 def event_trainer(model: TopicModel, source: Any, lamda: Any, seed: int) -> EventDrivenTrainer:
     """Trainer for `fit`: the whole corpus is known."""
     corpus = in_memory(source, type(model).__name__)
-    word_step = model.word_step or event_word_step(model.n_topics, corpus.n_words, corpus.n_tokens)
-    epsilon = event_smoothing(model, corpus.n_words, corpus.n_tokens)
-    parameters = event_parameters(model, lamda, word_step, corpus, epsilon)
+    sizes = model.n_topics, corpus.n_words, corpus.n_tokens
+    of_network, of_read_out = event_smoothing(model, corpus.n_words, corpus.n_tokens)
+    smoothed = bool(of_network.any())
+    word_step = model.word_step or event_word_step(*sizes, smoothed=smoothed)
+    parameters = event_parameters(model, lamda, word_step, corpus, of_network)
     network = event_network(model, parameters, corpus, seed)
-    return EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
+    return EventDrivenTrainer(network, *corpus.tokens(), seed, of_read_out)
 
 
-def event_smoothing(model: TopicModel, n_words: int, n_tokens: int) -> np.ndarray:
-    """epsilon [word] of an estimator that has a prior on Phi; pLSI has none."""
+def event_smoothing(
+    model: TopicModel, n_words: int, n_tokens: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """epsilon [word] that topic neurons see, and the one of Phi where it is read out.
+
+    They differ for Euler steps, which need the paper's network (`EventDrivenParameters.epsilon`).
+    pLSI has no prior on Phi, both are 0.
+    """
     varphi = getattr(model, "topic_word_prior", 0.0)
-    return word_smoothing(varphi, model.n_topics, n_words, n_tokens)
+    epsilon = word_smoothing(varphi, model.n_topics, n_words, n_tokens)
+    return (epsilon if model.integrator == "flow" else np.zeros(n_words)), epsilon
 
 
 def event_partial_fit(model: Model, X: Any, lamda: Any) -> Model:
@@ -136,8 +145,8 @@ def event_partial_fit(model: Model, X: Any, lamda: Any) -> Model:
     else:
         word_step = trainer.network.parameters.word_step
     n_tokens = corpus.n_tokens + (model.history_[-1]["tokens"] if trainer else 0)
-    epsilon = event_smoothing(model, corpus.n_words, n_tokens)
-    parameters = event_parameters(model, lamda, word_step, corpus, epsilon)
+    of_network, of_read_out = event_smoothing(model, corpus.n_words, n_tokens)
+    parameters = event_parameters(model, lamda, word_step, corpus, of_network)
     if trainer is None:
         model.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
         model.n_features_in_, model.history_ = corpus.n_words, []
@@ -150,7 +159,7 @@ def event_partial_fit(model: Model, X: Any, lamda: Any) -> Model:
         kept = [key for key in initial if "alpha" in key]
         initial.update({key: before[key] for key in kept})
     network = event_network(model, parameters, corpus, seed, initial)
-    model.trainer_ = EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
+    model.trainer_ = EventDrivenTrainer(network, *corpus.tokens(), seed, of_read_out)
     model._train(STREAM_PASSES)
     return model
 

@@ -59,9 +59,7 @@ class EventDrivenTrainer:
 
     @property
     def phi(self) -> np.ndarray:
-        # Tab. 1(c): phi_zw ~ exp M^alpha_zw; with epsilon, as topic neurons see it in flow form.
-        phi = softmax_rows(self.network.M__alpha) + self._epsilon
-        return phi / phi.sum(axis=1, keepdims=True)
+        return read_out_phi(self.network.M__alpha, self._epsilon)
 
     @property
     def theta(self) -> np.ndarray:
@@ -171,3 +169,15 @@ def softmax_rows(M: np.ndarray) -> np.ndarray:
     """exp M normalised over each row, without overflow."""
     p = np.exp(M - M.max(axis=1, keepdims=True))
     return p / p.sum(axis=1, keepdims=True)
+
+
+def read_out_phi(M__alpha: np.ndarray, epsilon: float | np.ndarray) -> np.ndarray:
+    """Tab. 1(c), phi_zw ~ exp M^alpha_zw, with the smoothing that topic neurons see; rows sum to 1.
+
+    Parameters
+    ----------
+    M__alpha : float array [topic, word]
+    epsilon : float or float array [word]
+    """
+    phi = softmax_rows(M__alpha) + epsilon
+    return phi / phi.sum(axis=1, keepdims=True)

@@ -19,7 +19,9 @@ MAP_PRIOR, PRIOR = np.full(K, 1.1), np.full(K, 0.1)
 SHAPE = Shape(n_words=4, n_docs=2, n_topics=K, capacity=8, n_tokens=5)
 NETWORKS = {
     "spike-cgs": lambda: spike_cgs.build(SHAPE, Race()),
-    "ed-spike-lda": lambda: ed_spike_lda.build(EventDrivenParameters(K, MAP_PRIOR), SHAPE, Race()),
+    "ed-spike-lda": lambda: ed_spike_lda.build(
+        EventDrivenParameters(K, MAP_PRIOR, epsilon=0.01), SHAPE, Race()
+    ),
     "ed-spike-plsi": lambda: ed_spike_plsi.build(EventDrivenParameters(K, None), SHAPE, Race()),
     "du-spike-lda": lambda: du_spike_lda.build(BatchParameters(K, MAP_PRIOR), SHAPE, Race()),
     "semi-spike-lda": lambda: semi_spike_lda.build(BatchParameters(K, PRIOR), SHAPE, Race()),

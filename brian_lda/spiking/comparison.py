@@ -15,10 +15,11 @@ from scipy import stats
 from brian_lda.corpus import Corpus, HoldoutSplit, shuffled_passes
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.algorithms import EventDrivenNetwork
-from brian_lda.estimators.trainers import softmax_rows
+from brian_lda.estimators.trainers import read_out_phi, softmax_rows
 from brian_lda.evaluation import TopicMatch, heldout_perplexity, match_topics
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.event_driven import EventDrivenReference, initial_state
+from brian_lda.reference.word_weights import word_prior_vector
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 
 TWINS = ("rate", "spiking")
@@ -174,7 +175,10 @@ def winner_frequency_p(
     spiking = EventDrivenSpiking(*sizes, seed=seed, initial=state, simulator=simulator)
     K = parameters.n_topics
     counts = [np.bincount(z, minlength=K) for z in (spiking.present(words, docs), rate)]
-    p = softmax_rows(state["M__alpha"].T[words] + state["M__beta"][docs])
+    with np.errstate(divide="ignore"):
+        log_epsilon = np.log(word_prior_vector(parameters.epsilon, corpus.n_words, "epsilon"))
+    seen = np.logaddexp(state["M__alpha"].T[words], log_epsilon[words, None])
+    p = softmax_rows(seen + state["M__beta"][docs])
     covariance = 2.0 * (np.diag(p.sum(axis=0)) - p.T @ p)
     difference = (counts[0] - counts[1])[:-1].astype(float)  # the counts have a common sum
     statistic = difference @ np.linalg.lstsq(covariance[:-1, :-1], difference, rcond=None)[0]
@@ -186,7 +190,7 @@ def _measure(
 ) -> None:
     M__alpha, M__beta = network.M__alpha, network.M__beta
     lamda = network.parameters.doc_topic_prior
-    phi = comparison.phi[name] = softmax_rows(M__alpha)
+    phi = comparison.phi[name] = read_out_phi(M__alpha, network.parameters.epsilon)
     score = heldout_perplexity(
         phi,
         split.observed.counts,

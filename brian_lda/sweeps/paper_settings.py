@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from brian_lda.estimators.spike_lda import WORD_PRIOR
 from brian_lda.parameters import RMSProp, step_rule_to_dict
 from brian_lda.sweeps.comparison import Setting, Variant
 
-WORD_PRIOR = 0.05  # of CGS: the smoothing that SpikeLDA has; the paper does not say its varphi
 LAMDAS_SMALL = (0.01, 0.05, 0.1, 0.2, 0.5)
 LAMDAS_LARGE = (0.01, 0.1, 0.2, 0.5, 0.75, 1.0)  # Tab. nips, nytimes, pubmed
 
@@ -28,6 +28,7 @@ def small_corpora(scale: str) -> Setting:
         "paper": (200, LAMDAS_SMALL, ("kos", "20ng", "enron"), 1000, 200),
     }[scale]
     variants = (
+        # the smoothing that SpikeLDA has by default; the paper does not say its varphi
         Variant("CGS", "cgs", sweeps, WORD_PRIOR),
         Variant("ed-SpikeLDA", "ed-spike-lda", passes),
         Variant("ed-SpikePLSI", "ed-spike-plsi", passes),
