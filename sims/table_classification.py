@@ -16,10 +16,9 @@ import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from brian_lda.runs import RunConfig
 from brian_lda.sweeps import Task, expand_grid
-from brian_lda.sweeps.experiments import CLASSIFY
-from brian_lda.sweeps.priors import lambda_of, prior_of
+from brian_lda.sweeps.experiments import CLASSIFY, classification_config
+from brian_lda.sweeps.priors import lambda_of
 from brian_lda.sweeps.study import Study, run_study
 from brian_lda.sweeps.tables import summary
 
@@ -29,7 +28,6 @@ PAPER = {  # Tab. 2, 20NG: mean and spread of binary and 20-class accuracy
     "ed-spike-lda": {"binary_accuracy": (72.5, 2.4), "accuracy": (57.6, 3.3)},
 }
 TASKS = ("binary_accuracy", "accuracy")
-FIELDS = ("algorithm", "corpus", "n_topics", "prior", "word_prior", "iterations", "seed", "options")
 
 
 @dataclass(frozen=True)
@@ -67,18 +65,8 @@ def task(
     iterations = scale.iterations[algorithm]
     if judged_on == "validation":
         iterations = scale.choice_iterations.get(algorithm, iterations)
-    complete = asdict(
-        RunConfig(
-            algorithm=algorithm,
-            corpus=scale.corpus,
-            n_topics=config["n_topics"],
-            prior=prior_of(algorithm, config["lamda"]),
-            word_prior=config["varphi"],
-            iterations=iterations,
-            seed=config["seed"],
-        )
-    )
-    fields = {name: complete[name] for name in FIELDS} | {"judged_on": judged_on}
+    sizes = (algorithm, scale.corpus, config["n_topics"], config["lamda"], config["varphi"])
+    fields = classification_config(*sizes, iterations, config["seed"], judged_on)
     return Task(fields, CLASSIFY, study.options.data_dir)
 
 

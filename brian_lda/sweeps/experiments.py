@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,15 @@ from brian_lda.corpus import Corpus, load_corpus
 from brian_lda.corpus.generate import GeneratedCorpus
 from brian_lda.errors import ParameterError
 from brian_lda.evaluation import BINARY_GROUPS, svm_accuracy
+from brian_lda.hardware.pruning import prune_and_continue
 from brian_lda.runs import RunConfig, make_model, train_run
+from brian_lda.sweeps.priors import prior_of
 
 CLASSIFY = "brian_lda.sweeps.experiments:classify"
+PRUNE = "brian_lda.sweeps.experiments:prune"
+CLASSIFY_FIELDS = (
+    "algorithm", "corpus", "n_topics", "prior", "word_prior", "iterations", "seed", "options"
+)  # fmt: skip
 VALIDATION_SHARE = 0.2  # of the training documents
 
 
@@ -51,13 +57,62 @@ def classify(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str
     config = dict(config)
     train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
     model = make_model(RunConfig(**config)).fit(train)
+    seconds = model.history_[-1]["seconds"]
+    return {"iterations": model.n_iter_, "seconds": seconds, **_accuracies(model, train, judged)}
+
+
+def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
+    """ed-SpikeLDA, and the pruned networks that branch off from it after x passes (Tab. 5, p-x).
+
+    Parameters
+    ----------
+    config : dict
+        As for `classify`, with `iterations` passes of each network in all; and "pretraining", a
+        list of x; "n_private", the words that keep a synapse of their own in each topic.
+
+    Returns
+    -------
+    dict
+        "whole" and, for each x, "p-x": what `classify` returns of accuracies.
+    """
+    config = dict(config)
+    train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
+    pretraining, n_private = config.pop("pretraining"), config.pop("n_private")
+    passes = config["iterations"]
+    result: dict[str, Any] = {}
+
+    def branch(model: Any, record: dict[str, Any]) -> None:
+        x = record["iteration"]
+        if x in pretraining:
+            pruned = prune_and_continue(model, train, n_passes=passes - x, n_private=n_private)
+            result[f"p-{x}"] = _accuracies(pruned, train, judged)
+
+    model = make_model(RunConfig(**config)).set_params(callbacks=[branch]).fit(train)
+    return {**result, "whole": _accuracies(model, train, judged)}
+
+
+def classification_config(
+    algorithm: str, corpus: str, K: int, lamda: float, varphi: float, iterations: int, seed: int,
+    judged_on: str = "test",
+) -> dict[str, Any]:  # fmt: skip
+    """Configuration for `classify`; lamda is a collapsed sampler's (see `prior_of`)."""
+    run = RunConfig(
+        algorithm=algorithm, corpus=corpus, n_topics=K, prior=prior_of(algorithm, lamda),
+        word_prior=varphi, iterations=iterations, seed=seed,
+    )  # fmt: skip
+    return {name: value for name, value in asdict(run).items() if name in CLASSIFY_FIELDS} | {
+        "judged_on": judged_on
+    }
+
+
+def _accuracies(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:
     theta = {"fold_in": model.transform(train)}
     if hasattr(model, "doc_topic") and getattr(model, "update", "event") == "event":
         theta["trained"] = model.doc_topic()
     theta_judged = model.transform(judged)
     assert train.labels is not None and judged.labels is not None  # `_labelled_parts` saw to it
     two = [i for i, name in enumerate(train.label_names or ()) if name in BINARY_GROUPS] or [0, 1]
-    result: dict[str, Any] = {"iterations": model.n_iter_, "seconds": model.history_[-1]["seconds"]}
+    result = {}
     for name, theta_train in theta.items():
         for task, classes in (("accuracy", None), ("binary_accuracy", two)):
             share = svm_accuracy(

@@ -142,6 +142,16 @@ def _memory(rows: Sequence[Row]) -> str:
     return markdown(header, body)
 
 
+def _pruning(rows: Sequence[Row]) -> str:
+    names = ("binary_accuracy", "accuracy")
+    body = [
+        [row["network"], row["n_topics"]]
+        + [cell for name in names for cell in (_pm(row, name, 1), row[f"paper_{name}"])]
+        for row in rows
+    ]
+    return markdown(["", "K", "binary", "paper", "20 classes", "paper"], body)
+
+
 _TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
     "figure_prior": _priors,
     "figure_prior_large": _priors,
@@ -149,4 +159,5 @@ _TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
     "figure_convergence_large": _convergence,
     "table_classification": _classification,
     "table_memory": _memory,
+    "table_pruning": _pruning,
 }

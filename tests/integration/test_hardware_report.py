@@ -1,8 +1,7 @@
-"""sims/hardware_report.py and sims/table_pruning.py from the outside."""
+"""sims/hardware_report.py from the outside."""
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import runpy
@@ -139,26 +138,3 @@ def test_nytimes_size_in_a_minute_and_two_gigabytes(tmp_path):
     assert int(peak) < 2_000_000  # kB
     assert float(cpu) < 60  # CPU seconds: the wall clock of a busy machine says little
     assert json.loads((tmp_path / "n.json").read_text())["after_pruning"]["passes"]
-
-
-def test_table_pruning_tiny_is_resumable(tmp_path, capsys):
-    main = runpy.run_path(str(SIMS / "table_pruning.py"), run_name="table")["main"]
-    arguments = ["--scale", "tiny", "--out", str(tmp_path / "t"), "--quiet"]
-    assert main(arguments) == 0
-    first = capsys.readouterr().out
-    with (tmp_path / "t" / "pruning.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert {row["row"] for row in rows} == {"CGS", "ed-SpikeLDA", "p-15", "p-20"}
-    assert len(rows) == 8 and all(0 < float(row["multi"]) <= 100 for row in rows)
-    assert {row["passes"] for row in rows if row["row"] != "CGS"} == {"6"}
-    assert (tmp_path / "t" / "pruning.png").stat().st_size > 1000
-    metadata = json.loads((tmp_path / "t" / "metadata.json").read_text())
-    assert metadata["n_private"] == 40 and "brian_lda" in metadata["versions"]
-    # drop one row: only that one is run again, with the same result
-    lines = (tmp_path / "t" / "pruning.csv").read_text().splitlines()
-    lost = next(line for line in lines if line.startswith("p-20,6,1"))
-    (tmp_path / "t" / "pruning.csv").write_text("\n".join(x for x in lines if x != lost) + "\n")
-    assert main(arguments) == 0
-    again = (tmp_path / "t" / "pruning.csv").read_text().splitlines()
-    assert again[-1].rsplit(",", 1)[0] == lost.rsplit(",", 1)[0]  # all but the seconds
-    assert capsys.readouterr().out.splitlines()[-6:] == first.splitlines()[-6:]

@@ -18,6 +18,7 @@ SCRIPTS = (
     "figure_convergence_large",
     "table_classification",
     "table_memory",
+    "table_pruning",
 )
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -112,10 +113,22 @@ def test_classification_chooses_on_validation_and_beats_chance(out):
         json.loads(path.read_text()) for path in (out / "runs").glob("cgs-synthetic-*/config.json")
     ]
     judged = {
-        on: {c["prior"] for c in configs if c["judged_on"] == on} for on in ("test", "validation")
+        on: {c["prior"] for c in configs if c["judged_on"] == on and c["iterations"] == 20}
+        for on in ("test", "validation")
     }
     assert judged["validation"] == {0.05, 0.1}
     assert judged["test"] == {chosen["cgs"][0]}
+
+
+def test_pruned_networks_branch_off_and_stay_near_the_whole_one(out):
+    rows = {row["network"]: row for row in read_csv(out / "table_pruning.csv")}
+    assert list(rows) == ["CGS", "ed-SpikeLDA", "p-3", "p-4"]
+    for row in rows.values():
+        assert row["n_runs"] == "3" and 50 < float(row["accuracy"]) <= 100  # ten classes
+    whole, *pruned = (rows[name]["accuracy"] for name in ("ed-SpikeLDA", "p-3", "p-4"))
+    assert all(abs(float(whole) - float(p)) < 15 and p != whole for p in pruned)
+    parameters = json.loads((out / "table_pruning.json").read_text())["parameters"]
+    assert parameters["n_private"] == 40 and parameters["passes"] == 6
 
 
 def test_validation_documents_are_no_test_documents_and_no_training_documents():
