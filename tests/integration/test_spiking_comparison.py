@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from brian_lda.corpus import holdout_split, load_corpus
+from brian_lda.errors import ParameterError
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.event_driven import initial_state
 from brian_lda.spiking import comparison
@@ -32,6 +33,11 @@ def test_twins_start_and_stay_on_the_same_track(corpus):
     np.testing.assert_allclose(*(curve[-1] for curve in result.zeta__beta.values()), rtol=0.05)
     assert result.winner_p > 1e-3
     assert spiking.state()["n_beta"].sum() == 3 * split.train.n_tokens
+
+
+def test_there_is_no_verdict_before_the_twins_are_matched():
+    with pytest.raises(ParameterError, match="when train_twins returns"):
+        comparison.TwinComparison().verdict()
 
 
 def test_winner_test_notices_a_wrong_law(corpus, monkeypatch):

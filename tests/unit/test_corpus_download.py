@@ -15,6 +15,7 @@ import pytest
 
 from brian_lda.corpus import Corpus, load_corpus, write_uci
 from brian_lda.corpus import load as load_module
+from brian_lda.corpus import locate as locate_module
 from brian_lda.corpus.locate import uci_corpus
 from brian_lda.corpus.newsgroups import filter_words, read_archive
 from brian_lda.errors import ChecksumError, CorpusFormatError, CorpusNotFoundError
@@ -131,6 +132,13 @@ def test_missing_on_the_server(tmp_path, server):
         load_corpus("enron", base_url=url)
     assert_says_what_to_do(error, url, tmp_path)
     assert cached_files(tmp_path) == []
+
+
+def test_a_download_without_docword_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("BRIAN_LDA_CACHE", str(tmp_path))
+    monkeypatch.setattr(locate_module, "_download", lambda *arguments: None)
+    with pytest.raises(CorpusNotFoundError, match="brought no docword file of the corpus tiny"):
+        locate_module.locate(uci_corpus("tiny"))
 
 
 def test_unreachable(tmp_path, monkeypatch):

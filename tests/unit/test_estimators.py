@@ -322,3 +322,24 @@ def test_doc_topic_reads_the_document_synapses(bars):
     assert agreement > 0.7
     with pytest.raises(ParameterError, match="transform"):
         ALL["du"](n_topics=6, max_iter=2, random_state=0).fit(bars).doc_topic()
+
+
+@pytest.mark.parametrize(("before", "after"), [("event", "delayed"), ("delayed", "event")])
+def test_a_model_does_not_go_on_with_another_algorithm(before, after):
+    model = tiny("ed", update=before).fit(TINY)
+    model.set_params(update=after)
+    with pytest.raises(ParameterError, match="set `update` back"):
+        model.partial_fit(TINY)
+    if after == "event":
+        with pytest.raises(ParameterError, match="set `update` back"):
+            model.doc_topic()
+
+
+@pytest.mark.parametrize("name", ["spike-cgs", "ed", "plsi", "cgs"])
+def test_theta_of_the_training_documents_needs_the_training(name, tmp_path):
+    with pytest.raises(NotFittedError):
+        tiny(name).doc_topic()
+    model = tiny(name).fit(TINY)
+    model.save(tmp_path / "model.h5")
+    with pytest.raises(ParameterError, match="loaded from a file"):
+        type(model).load(tmp_path / "model.h5").doc_topic()

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from brian_lda import SemiSpikeLDA, SpikeLDA, SpikePLSI
+from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
+from brian_lda.estimators.base import as_source
 from brian_lda.estimators.trainers import softmax_rows
 from brian_lda.hardware.checker import check_placement
 from brian_lda.hardware.profiles import load_chip
@@ -113,6 +115,22 @@ def test_every_event_driven_model_can_be_pruned(model, reuters):
     pruned = prune_and_continue(model.fit(few), few, n_passes=1, n_private=30)
     assert np.isfinite(pruned.components_).all()
     assert pruned.trainer_.network.pruned.n_private.tolist() == [30] * 4
+
+
+def test_limits_of_chips_are_kept_by_the_pruned_network():
+    counts = np.random.default_rng(0).poisson(1.0, (6, 8))
+    options = {"n_topics": 3, "max_iter": 1, "random_state": 0}
+    options["constraints"] = {"weight_bits": 6, "weight_range": (-10.0, 3.0)}
+    spiking = SpikeLDA(backend="brian2", brian2_options={"simulator": "numpy"}, **options)
+    corpus = as_source(counts)
+    pruned = prune_and_continue(spiking.fit(corpus), corpus, n_passes=1, n_private=4)
+    network = pruned.trainer_.network
+    assert network.pruned.n_private.tolist() == [4] * 3
+    levels = network.M__beta / Constraints(**options["constraints"]).quantum
+    np.testing.assert_allclose(levels, np.rint(levels), rtol=0, atol=1e-9)
+    at_rate_level = SpikeLDA(**options).fit(corpus)
+    with pytest.raises(ParameterError, match="backend='brian2'"):
+        prune_and_continue(at_rate_level, corpus, n_passes=1, n_private=4)
 
 
 def test_models_that_cannot_be_pruned_are_refused(reuters):
