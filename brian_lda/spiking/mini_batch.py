@@ -49,7 +49,7 @@ class MiniBatchSpiking(MiniBatchLearner):
         Documents whose K synapses have entered the network so far: the external-memory traffic.
     """
 
-    _model: ClassVar[ModuleType]  # of the network
+    _model: ModuleType  # of the network
     _layers: ClassVar[tuple[str, ...]] = ("words", "documents")
     _first_sweeps = 0  # before the T sweeps of burn-in
 
