@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import io
 import os
 import random
@@ -33,7 +34,8 @@ from pathlib import Path
 from mutants import Mutant, make_mutants
 
 # Without compilation the random streams overflow, as they should, and numpy says so.
-PYTEST = ("-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-W", "ignore:overflow")
+PYTEST = ("-x", "-q", "--tb=line", "--assert=plain", "-p", "no:cacheprovider",
+          "-W", "ignore:overflow")  # fmt: skip
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 
@@ -76,6 +78,7 @@ def warm_up() -> None:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     with tempfile.TemporaryDirectory() as empty, contextlib.redirect_stdout(io.StringIO()):
         pytest.main([*PYTEST, f"--rootdir={empty}", empty])  # imports the parts of pytest
+    gc.freeze()  # a child that collects garbage would copy all of this
     assert not any(name.partition(".")[0] == "brian_lda" for name in sys.modules)
 
 
@@ -168,8 +171,7 @@ def main() -> int:
     targets = [Target(**entry) for entry in _entries("target")]
     known = {f"{entry['before']} -> {entry['after']}" for entry in _entries("equivalent")}
     if arguments.groups:
-        wanted = arguments.groups
-        targets = [t for t in targets if t.group in wanted or t.file in wanted]
+        targets = [t for name in arguments.groups for t in targets if name in (t.group, t.file)]
     warm_up()
     sys.dont_write_bytecode = True
     counts: dict[str, Counter] = {}

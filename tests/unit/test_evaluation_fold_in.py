@@ -128,3 +128,17 @@ def test_rows_of_phi_are_probabilities_to_six_digits(estimator):
     negative[0] = [1.2, -0.2, 0.0, 0.0]  # sums to 1
     with pytest.raises(ParameterError, match="probabilities"):
         estimator(negative, COUNTS, 0.1)
+
+
+@pytest.mark.parametrize("wrong", (np.nan, np.inf))
+def test_one_entry_of_phi_that_is_no_number_is_enough(wrong):
+    phi = PHI.copy()
+    phi[1, 2] = wrong
+    with pytest.raises(ParameterError, match="finite matrix"):
+        fold_in(phi, COUNTS, 0.1)
+
+
+def test_gibbs_joins_the_topic_that_the_document_has():
+    """Words that both topics know alike, a prior for the first alone: all tokens are its."""
+    phi, counts = np.full((2, 3), 1 / 3), np.array([[3, 0, 2], [0, 1, 0]])
+    np.testing.assert_allclose(fold_in_gibbs(phi, counts, [1.0, 0.0]), [[1, 0]] * 2, atol=1e-10)
