@@ -1,0 +1,63 @@
+"""Runs that start together with an empty build cache: one compiles, nothing is corrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brian_lda.corpus.locate import CACHE_VARIABLE
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and kills")
+HARNESS = Path(__file__).with_name("build_cache_harness.py")
+
+
+def start_together(folder, cache, n_processes, n_shapes=1, n_kills=0):
+    """(report of the harness, {shape: [report of each run]})."""
+    folder.mkdir()
+    numbers = map(str, (n_processes, n_shapes, n_kills))
+    result = subprocess.run(
+        [sys.executable, str(HARNESS), str(folder), *numbers],
+        capture_output=True, text=True, timeout=3600,
+        env=os.environ | {CACHE_VARIABLE: str(cache)},
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    summary = json.loads(result.stdout.splitlines()[-1])
+    assert summary["codes"] == [0] * n_processes, result.stderr
+    runs = [json.loads((folder / f"run_{i}.json").read_text()) for i in range(n_processes)]
+    return summary, {
+        shape: [run for run in runs if run["shape"] == shape] for shape in range(n_shapes)
+    }
+
+
+def check(summary, by_shape):
+    """One build per shape, made by one process, and every run with it gave the same."""
+    assert len(summary["left"]) == len(by_shape), summary  # no folder of a killed build
+    for runs in by_shape.values():
+        assert sum(run["built"] for run in runs) == 1, runs
+        assert len({run["result"] for run in runs}) == 1, runs
+
+
+def test_eight_runs_share_one_build_after_one_was_killed(tmp_path):
+    cache = tmp_path / "cache"
+    summary, by_shape = start_together(tmp_path / "runs", cache, 8, n_kills=1)
+    assert summary["partial_folders"] == [1]  # the kill did come in mid-compilation
+    check(summary, by_shape)
+    _, lone = start_together(tmp_path / "lone", cache, 1)
+    assert not lone[0][0]["built"] and lone[0][0]["result"] == by_shape[0][0]["result"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n_shapes", "n_kills"), [(1, 0), (2, 0), (1, 3)])
+def test_eight_runs_equal_a_lone_run(n_shapes, n_kills, tmp_path):
+    summary, by_shape = start_together(tmp_path / "runs", tmp_path / "cache", 8, n_shapes, n_kills)
+    check(summary, by_shape)
+    # Each shape once, in another cache: compiled by itself.
+    _, lone = start_together(tmp_path / "lone", tmp_path / "other", n_shapes, n_shapes)
+    for shape, runs in by_shape.items():
+        assert lone[shape][0]["built"]
+        assert lone[shape][0]["result"] == runs[0]["result"]
