@@ -10,6 +10,7 @@ user block   checksum (`brian_lda.hdf5_files`)
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import h5py
 import numpy as np
 
 from brian_lda.atomic_files import atomic_file
+from brian_lda.constraints import Constraints
 from brian_lda.errors import ModelFileError
 from brian_lda.hdf5_files import (
     check_seal,
@@ -142,6 +144,10 @@ def _read(file: h5py.File, path: Path, classes: dict[str, type]) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, _STEP_RULES):
         return {"step_rule": step_rule_to_dict(value)}
+    if isinstance(value, Constraints):
+        value = asdict(value)  # which the estimators take as well
+    if isinstance(value, dict):
+        return {"dict": {name: _plain(entry) for name, entry in value.items()}}
     if isinstance(value, np.ndarray):
         return {"array": value.tolist()}
     if isinstance(value, np.generic):
@@ -158,4 +164,6 @@ def _object(value: Any) -> Any:
         return step_rule_from_dict(value["step_rule"])
     if isinstance(value, dict) and "array" in value:
         return np.array(value["array"])
+    if isinstance(value, dict) and "dict" in value:
+        return {name: _object(entry) for name, entry in value["dict"].items()}
     return tuple(value) if isinstance(value, list) else value

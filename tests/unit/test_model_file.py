@@ -5,8 +5,10 @@ from __future__ import annotations
 import h5py
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from brian_lda import SemiSpikeLDA, SpikeLDA, StochasticVariationalLDA, TopicModel
+from brian_lda.constraints import Constraints
 from brian_lda.errors import ModelFileError, ParameterError
 from brian_lda.hdf5_files import sealed_image
 from brian_lda.parameters import RobbinsMonro
@@ -25,6 +27,19 @@ def model(bars):
 def path(model, tmp_path):
     model.save(tmp_path / "model.h5")
     return tmp_path / "model.h5"
+
+
+@pytest.mark.parametrize("form", ["object", "dict"])
+def test_limits_of_chips_come_back(form, tmp_path):
+    """A copy of the loaded model must not train without them."""
+    limits = {"weight_bits": 5, "dead_synapses": 0.1, "chip_of_topic": np.array([0, 1])}
+    given = Constraints(**limits) if form == "object" else limits
+    counts = np.array([[2, 1], [1, 2]])
+    model = SpikeLDA(n_topics=2, max_iter=2, random_state=0, constraints=given).fit(counts)
+    model.save(tmp_path / "model.h5")
+    again = clone(TopicModel.load(tmp_path / "model.h5")).fit(counts)
+    assert again.trainer_.network.constraints == Constraints(**limits)
+    np.testing.assert_array_equal(again.components_, model.components_)
 
 
 def reseal(path, edit):
