@@ -131,7 +131,7 @@ def try_mutants(copy: Path, target: Target, mutants: list[Mutant]) -> list[Mutan
     for number, mutant in enumerate(mutants, 1):
         fresh = Path(tempfile.mkdtemp(dir=copy)) if has_kernels and target.jit else kernels
         path.write_text(mutant.source, encoding="utf-8")
-        survived, _ = passes(copy, target, fresh, 5 * seconds + 10)
+        survived, _ = passes(copy, target, fresh, 3 * seconds + 2)
         if survived:
             survivors.append(mutant)
         mark = "SURVIVES" if survived else "killed"

@@ -230,3 +230,14 @@ def test_more_chips_may_be_all_that_is_needed():
     assert "at least 6 chips" in report.advice()
     assert report.nearest["n_topics"] == 4 and "K up to 4" in report.advice()
     assert check(plan, toy, 6).passes
+
+
+@pytest.mark.parametrize(
+    ("fan_in", "name"), [(31, "n_words"), (32, "n_private"), (81, "docs_on_chip")]
+)
+def test_the_nearest_plan_may_be_the_smallest(fan_in, name):
+    """V + m, n + 1 + m and V + m with m = 30 documents, V = 80 words: 1 of each is left."""
+    report = check(NetworkPlan("ed-spike-lda", 12, 80, 30), chip(fan_in=fan_in, cores=99))
+    assert report.nearest[name] == 1
+    below = check(NetworkPlan("ed-spike-lda", 12, 80, 30), chip(fan_in=fan_in - 1, cores=99))
+    assert below.nearest[name] is None
