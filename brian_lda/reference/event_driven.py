@@ -28,7 +28,6 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numba import njit
 
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import (
@@ -39,21 +38,12 @@ from brian_lda.parameters import (
     RobbinsMonro,
     VarianceTracking,
 )
-from brian_lda.reference.activation import draw_winner, softmax_winner
-from brian_lda.reference.plasticity import (
-    euler,
-    flow,
-    log_add,
-    robbins_monro,
-    variance_tracking_eta,
-)
+from brian_lda.reference.event_driven_kernel import LOG_TINY, present_tokens, word_rates
 from brian_lda.reference.random_streams import new_stream
 from brian_lda.reference.word_weights import word_prior_vector
 
 Order = Literal["C", "F"]  # of the weights in memory
 _ROBBINS_MONRO, _VARIANCE_TRACKING, _ADAGRAD = 0, 1, 2
-_SMALLEST_RATE = 1e-250  # below this the product of rates is redone in the log domain
-_LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
 
 
 def initial_state(
@@ -133,6 +123,8 @@ class EventDrivenReference:
         epsilon = word_prior_vector(parameters.epsilon, n_words, "epsilon")
         with np.errstate(divide="ignore"):
             self._log_epsilon = np.log(epsilon)  # -inf: the paper's network
+        self._epsilon = epsilon
+        self._rates: tuple[np.ndarray, np.ndarray] | None = None
         self._a, self._c = parameters.doc_drive(np.asarray(doc_lengths))
         self._stream = new_stream(seed, 1)
         self._flow = parameters.integrator == "flow"
@@ -169,7 +161,9 @@ class EventDrivenReference:
                     f"winners must name one topic per token ({len(words)}); found {len(winners)}."
                 )
         drawn = np.empty(len(words), np.int32) if winners is None else np.array(winners, np.int32)
-        _present(
+        if self._rates is None:
+            self._rates = self._word_rates()
+        present_tokens(
             np.ascontiguousarray(words, np.int32),
             np.ascontiguousarray(docs, np.int32),
             drawn,
@@ -182,7 +176,9 @@ class EventDrivenReference:
             self.parameters.gauge,
             self._private,
             self._shared,
+            self._epsilon,
             self._log_epsilon,
+            *self._rates,
             self._beta,
             self._beta_as_rate,
             self._n_beta,
@@ -194,6 +190,12 @@ class EventDrivenReference:
             self._stream,
         )
         return drawn
+
+    def _word_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """What `word_rates` of the kernel returns; empty where it does not serve."""
+        if self.parameters.gauge and self._beta_as_rate and self.pruned is None:
+            return word_rates(self._m__alpha, self._offset__alpha)
+        return np.zeros((0, 0)), np.zeros(0)
 
     def end_pass(self) -> None:
         """End of a pass over the corpus: AdaGrad amplifies its base step by c."""
@@ -219,7 +221,7 @@ class EventDrivenReference:
         if not self._beta_as_rate:
             return self._beta.copy()
         with np.errstate(divide="ignore"):
-            return np.maximum(np.log(self._beta), _LOG_TINY)
+            return np.maximum(np.log(self._beta), LOG_TINY)
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next token depends on (keys: see `initial_state`).
@@ -259,6 +261,7 @@ class EventDrivenReference:
         order: Order = "C" if self.parameters.gauge else "F"
         exact = self.parameters.gauge and "m__alpha" in state
         m__alpha = state["m__alpha" if exact else "M__alpha"]
+        self._rates = None  # made when they are needed
         self._m__alpha = np.array(m__alpha.T, np.float64, order=order)
         self._offset__alpha = np.zeros(self.parameters.n_topics)
         if exact:
@@ -307,110 +310,3 @@ def _synapse_memory(
     if isinstance(rule, AdaGrad):
         return oriented(f"G__{layer}"), empty, np.array(state[f"eta_0__{layer}"], np.float64)
     return empty, empty.copy(order="K"), np.zeros(1)
-
-
-@njit(inline="always")
-def _update_synapse(M, i, j, c, a, eta_neuron, memory, rule, is_flow):
-    """One synapse M[i, j] under its step rule: first eta, then the integrator."""
-    code, epsilon = rule[0], rule[1]
-    first, second, base = memory
-    eta = eta_neuron
-    if code == 1:
-        eta = variance_tracking_eta(first[i, j], second[i, j])
-    elif code == 2:
-        g = c * np.exp(-M[i, j]) - a
-        first[i, j] += g * g
-        eta = base[0] / np.sqrt(first[i, j] + epsilon)
-    M[i, j] = flow(M[i, j], c, a, eta) if is_flow else euler(M[i, j], c, a, eta)
-    if code == 1:
-        first[i, j] += eta * (M[i, j] - first[i, j])
-        second[i, j] += eta * (M[i, j] * M[i, j] - second[i, j])
-
-
-@njit(inline="always")
-def _infer(
-    m__alpha, offset, private, shared, log_epsilon, beta, beta_as_rate, w, d, u, rate, stream
-):
-    """Alg. 1 for the token (w, d), with J = log(exp M^alpha + epsilon_w) in place of M^alpha."""
-    K = rate.shape[0]
-    pruned, smoothed = private.shape[0] > 0, log_epsilon > -np.inf
-    for z in range(K):
-        u[z] = m__alpha[w, z] - offset[z]
-    if pruned:
-        for z in range(K):
-            if not private[w, z]:
-                u[z] = shared[z]
-    if beta_as_rate:
-        top = log_epsilon
-        for z in range(K):
-            top = max(top, u[z])
-        epsilon = np.exp(log_epsilon - top)
-        total = 0.0
-        for z in range(K):
-            rate[z] = np.exp(u[z] - top)
-            if smoothed and not (pruned and not private[w, z]):
-                rate[z] += epsilon
-            rate[z] *= beta[d, z]
-            total += rate[z]
-        if total > _SMALLEST_RATE:
-            return draw_winner(rate, total, stream)
-    for z in range(K):
-        if smoothed and not (pruned and not private[w, z]):
-            u[z] = log_add(u[z], log_epsilon)
-        u[z] += max(np.log(beta[d, z]), _LOG_TINY) if beta_as_rate else beta[d, z]
-    return softmax_winner(u, rate, stream)
-
-
-@njit(cache=True)
-def _present(
-    words, docs, winners, forced,
-    m__alpha, offset, n_alpha, word_memory, word_rule, gauge, private, shared, log_epsilon,
-    beta, beta_as_rate, n_beta, doc_memory, doc_rule, a, c, is_flow, stream,
-):  # fmt: skip
-    V, K = m__alpha.shape
-    pruned = private.shape[0] > 0
-    u, rate = np.empty(K), np.empty(K)
-    for i in range(words.shape[0]):
-        w, d = words[i], docs[i]
-        if not forced:
-            winners[i] = _infer(
-                m__alpha, offset, private, shared, log_epsilon[w], beta, beta_as_rate, w, d,
-                u, rate, stream,
-            )  # fmt: skip
-        z = winners[i]
-
-        eta = 0.0
-        if word_rule[0] == 0:
-            eta = robbins_monro(n_alpha[z], word_rule[1], word_rule[2], word_rule[3], word_rule[4])
-        if gauge:  # m_zw - a_z: the active synapse gains, the neuron's offset takes the -eta of all
-            m = m__alpha[w, z]
-            if pruned and not private[w, z]:
-                pass  # the shared synapse is fixed
-            elif is_flow:
-                m__alpha[w, z] = log_add(m, offset[z] + eta + np.log(-np.expm1(-eta)))
-            else:
-                m__alpha[w, z] = m + eta * np.exp(offset[z] - m)
-            offset[z] += eta
-        else:
-            for v in range(V):
-                if pruned and not private[v, z]:
-                    continue
-                x = 1.0 if v == w else 0.0
-                _update_synapse(m__alpha, v, z, x, 1.0, eta, word_memory, word_rule, is_flow)
-        n_alpha[z] += 1.0
-
-        if doc_rule[0] == 0:
-            eta = (
-                robbins_monro(n_beta[d], doc_rule[1], doc_rule[2], doc_rule[3], doc_rule[4]) / a[d]
-            )
-        if beta_as_rate:  # flow in p = exp M
-            decay = np.exp(-a[d] * eta)
-            gain = (1.0 - decay) / a[d]
-            for k in range(K):
-                beta[d, k] = decay * beta[d, k] + gain * c[d, k]
-            beta[d, z] += gain
-        else:
-            for k in range(K):
-                drive = c[d, k] + (1.0 if k == z else 0.0)
-                _update_synapse(beta, d, k, drive, a[d], eta, doc_memory, doc_rule, is_flow)
-        n_beta[d] += 1.0

@@ -13,7 +13,7 @@ from scipy import stats
 
 from brian_lda.errors import DivergenceError, ParameterError
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
-from brian_lda.reference import event_driven
+from brian_lda.reference import event_driven, event_driven_kernel
 from brian_lda.reference.event_driven import EventDrivenReference, initial_state
 from brian_lda.reference.plasticity import flow
 
@@ -177,6 +177,21 @@ def test_gauge_form_equals_the_full_form(integrator, epsilon, lamda):
     np.testing.assert_array_equal(networks[0].M__beta, networks[1].M__beta)
 
 
+@pytest.mark.parametrize("epsilon", (0.0, 0.01))
+def test_rates_kept_beside_the_weights_stay_theirs(epsilon):
+    """To the last bit, after several moves of r_z: a restored network makes them anew."""
+    words, docs, lengths = long_stream()
+    step = RobbinsMonro(0.3, power=0)
+    parameters = EventDrivenParameters(4, np.full(4, 1.1), step, step, epsilon=epsilon)
+    network = EventDrivenReference(parameters, 20, lengths, seed=5)
+    network.present(words, docs)
+    m, a = network._m__alpha, network._offset__alpha
+    assert a.min() > 2 * event_driven_kernel.REBASE
+    for kept, anew in zip(network._rates, event_driven_kernel.word_rates(m, a), strict=True):
+        np.testing.assert_array_equal(kept, anew)
+    np.testing.assert_allclose(network._rates[0] * network._rates[1], np.exp(m - a), rtol=1e-12)
+
+
 @pytest.mark.parametrize("integrator", ("euler", "flow"))
 @pytest.mark.parametrize(
     ("word_step", "doc_step", "gauge"),
@@ -288,7 +303,7 @@ def test_tokens_out_of_range_never_reach_the_kernel(monkeypatch, words, docs, wi
         pytest.fail("the kernel, which has no bounds check, was called")
 
     network = EventDrivenReference(EventDrivenParameters(K, LAMDA), V, N_D, seed=0)
-    monkeypatch.setattr(event_driven, "_present", kernel)
+    monkeypatch.setattr(event_driven, "present_tokens", kernel)
     with pytest.raises(ParameterError, match=names):
         network.present(words, docs, winners=winners)
 
