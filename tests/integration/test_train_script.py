@@ -64,7 +64,8 @@ def test_every_algorithm_writes_a_run_that_can_be_read(train, algorithm, tmp_pat
 
 
 def test_options_reach_the_estimator_and_the_checkpoint(train, tmp_path):
-    bars = ("--corpus", "bars", "--topics", 4, "--iterations", 2, "--quiet", "--words", 0)
+    write_uci(load_corpus("bars", grid=2, n_docs=30, doc_length=6, seed=0), tmp_path / "bars")
+    bars = ("--corpus", tmp_path / "bars", "--topics", 4, "--iterations", 2, "--quiet")
     limits = {"weight_bits": 6, "dead_synapses": 0.1}
     for name, options in (("chip", {"constraints": limits}), ("free", {})):
         result = train(
