@@ -14,7 +14,7 @@ from brian_lda.corpus.locate import cache_dir
 from brian_lda.errors import BrianLDAError
 from brian_lda.run_report import write_report
 from brian_lda.runs import ALGORITHMS, versions
-from brian_lda.spiking.standalone import cache_folder, compiler_found
+from brian_lda.spiking.standalone import cache_folder, compiler_found, shipped_folder
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "sims"
 
@@ -85,7 +85,8 @@ def overview() -> str:
 def describe_cache() -> str:
     """Where the compiled networks are, and how much room they and all else in the cache take."""
     folder = cache_folder()
-    networks = sum(1 for path in folder.glob("*") if path.is_dir())
+    programs = [*folder.glob("*"), *shipped_folder().glob("*")]
+    networks = sum(1 for path in programs if path.is_dir() and path != shipped_folder())
     return (
         f"{folder} ({networks} compiled networks, {_megabytes(folder)}; "
         f"with downloaded corpora {_megabytes(cache_dir())})"
