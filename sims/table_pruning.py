@@ -5,7 +5,7 @@
 CGS, ed-SpikeLDA, and ed-SpikeLDA pruned after 15 and 20 passes of pre-training (p-15, p-20: 200
 private words a topic, one shared synapse) on 20 Newsgroups, by-date split. A linear SVM on theta;
 theta of training and test documents alike is folded in with Phi fixed. lambda and varphi are those
-that sims/table_classification.py chose on validation documents; CGS runs found there are taken from
+that sims/table_classification.py chose for both on validation documents; CGS runs found there are taken from
 there. --scale tiny uses a generated corpus whose documents belong to their strongest topic.
 """
 
@@ -39,7 +39,7 @@ COLOURS = ("0.6", "#0072B2", "#E69F00", "#D55E00")
 
 @dataclass(frozen=True)
 class Scale:
-    """How large an experiment is; (lambda, varphi) of each algorithm."""
+    """How large an experiment is; priors: lambda, varphi."""
 
     corpus: str
     n_topics: tuple[int, ...]
@@ -47,8 +47,7 @@ class Scale:
     pretraining: tuple[int, int]
     n_private: int
     cgs_sweeps: int
-    cgs_priors: tuple[float, float] = (0.05, 0.05)
-    ed_priors: tuple[float, float] = (0.05, 0.2)
+    priors: tuple[float, float] = (0.05, 0.05)
 
 
 SCALES = {
@@ -66,10 +65,10 @@ def make(study: Study) -> None:
     for K in scale.n_topics:
         for seed in study.seeds:
             cgs = classification_config(
-                "cgs", scale.corpus, K, *scale.cgs_priors, scale.cgs_sweeps, seed
+                "cgs", scale.corpus, K, *scale.priors, scale.cgs_sweeps, seed
             )
             ed = classification_config(
-                "ed-spike-lda", scale.corpus, K, *scale.ed_priors, scale.passes, seed
+                "ed-spike-lda", scale.corpus, K, *scale.priors, scale.passes, seed
             ) | {"pretraining": list(scale.pretraining), "n_private": scale.n_private}
             for config, function in ((cgs, CLASSIFY), (ed, PRUNE)):
                 places.append((K, Task(config, function, study.options.data_dir)))
