@@ -5,8 +5,8 @@
 CGS, ed-SpikeLDA, and ed-SpikeLDA pruned after 15 and 20 passes of pre-training (p-15, p-20: 200
 private words a topic, one shared synapse) on 20 Newsgroups, by-date split. A linear SVM on theta;
 theta of training and test documents alike is folded in with Phi fixed. lambda and varphi are those
-that sims/table_classification.py chose for both on validation documents; CGS runs found there are taken from
-there. --scale tiny uses a generated corpus whose documents belong to their strongest topic.
+that sims/table_classification.py chose for both on validation documents; its CGS runs are taken
+over. --scale tiny uses a generated corpus whose documents belong to their strongest topic.
 """
 
 from __future__ import annotations
