@@ -49,7 +49,7 @@ SCALES = {
     "tiny": Scale("synthetic", (10,), (0.05, 0.1), (0.05,), dict.fromkeys(ALGORITHMS, 20)),
     "small": Scale(
         "20ng", (100, 200), (0.05, 0.1), (0.01, 0.05, 0.2),
-        {"cgs": 200, "semi-spike-lda": 3000, "du-spike-lda": 3000, "ed-spike-lda": 100},
+        {"cgs": 200, "semi-spike-lda": 3000, "du-spike-lda": 3000, "ed-spike-lda": 200},
         {"ed-spike-lda": 60},
     ),
     "paper": Scale(
