@@ -225,8 +225,8 @@ def _log_axis(ax: Axes, which: str) -> None:
     getattr(ax, f"set_{which}scale")("log")
     axis = getattr(ax, f"{which}axis")
     low, high = axis.get_view_interval()
-    decades = high > 5 * low
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)) if decades else MaxNLocator(7))
+    subs = (1, 2, 5) if high > 20 * low else (1, 1.5, 2, 3, 4, 5, 7)
+    axis.set_major_locator(LogLocator(subs=subs) if high > 3 * low else MaxNLocator(7))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_locator(NullLocator())
 
