@@ -47,7 +47,5 @@ def test_named_files_exist(path):
 def test_the_two_commands_are_what_ci_runs():
     ci = (ROOT / ".ci" / "run").read_text()
     assert "pip install" in README and "-r requirements.txt" in README and "requirements.txt" in ci
-    last = ci.rstrip().splitlines()[-1]
-    assert "\npython -m pytest\n" in README and last.startswith("python -m pytest")
-    assert all(option.startswith("--cov") for option in last.split()[3:])  # all tests, and counted
+    assert "\npython -m pytest\n" in README and ci.rstrip().endswith("\npython -m pytest")
     assert "-e ." in (ROOT / "requirements.txt").read_text().split("\n")[-2]

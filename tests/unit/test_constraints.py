@@ -125,13 +125,13 @@ def test_who_misses_the_winner_does_not_learn():
     limits = Constraints(packet_loss=0.4, chip_of_topic=(0, 1, 2, 3))
     for network in twins(limits):
         skipped = 0
-        for word, doc in zip(*tokens(40), strict=True):
+        for word, doc in zip(*tokens(15), strict=True):
             before = network.M__beta[doc].copy()
             (z,) = network.present([word], [doc])
             unchanged = network.M__beta[doc] == before
             assert not unchanged[z]
             skipped += unchanged.sum()
-        assert 30 < skipped < 110  # 3 others x 40 tokens x (1 - 0.6 * ~0.6)
+        assert 10 < skipped < 42  # 3 others x 15 tokens x (1 - 0.6 * ~0.6)
 
 
 def test_pruned_network_in_spikes_equals_the_reference():
