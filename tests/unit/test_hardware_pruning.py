@@ -8,6 +8,7 @@ from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.base import as_source
 from brian_lda.estimators.trainers import softmax_rows
+from brian_lda.hardware import pruning
 from brian_lda.hardware.checker import check_placement
 from brian_lda.hardware.profiles import load_chip
 from brian_lda.hardware.pruning import prune_and_continue, prune_words
@@ -139,3 +140,15 @@ def test_models_that_cannot_be_pruned_are_refused(reuters):
     semi = SemiSpikeLDA(n_topics=3, max_iter=1, random_state=0).fit(reuters.train)
     with pytest.raises(ParameterError, match="SemiSpikeLDA of another kind"):
         prune_and_continue(semi, reuters.train, n_passes=1)
+
+
+def test_moments_of_variance_tracking_move_with_the_weights():
+    """Onto zeta = 1: M falls by log zeta, so E M = s_1 and E M^2 = s_2 must be those of M - c."""
+    M = np.log([[0.5, 1.5, 2.0], [0.1, 0.2, 0.1]])
+    samples = M + np.array([-0.3, 0.1, 0.5])[:, None, None]
+    state = {"M__alpha": M, "s_1__alpha": samples.mean(0), "s_2__alpha": (samples**2).mean(0)}
+    moved = pruning._on_manifold(state, VarianceTracking())
+    shifted = samples - np.log([[4.0], [0.4]])
+    np.testing.assert_allclose(np.exp(moved["M__alpha"]).sum(axis=1), 1.0, rtol=1e-14)
+    np.testing.assert_allclose(moved["s_1__alpha"], shifted.mean(0), rtol=1e-12)
+    np.testing.assert_allclose(moved["s_2__alpha"], (shifted**2).mean(0), rtol=1e-12)
