@@ -23,14 +23,10 @@ from parso.python.tree import Operator as OperatorLeaf
 PER_PLACE = 2  # of the replacements that a kind of fault offers at one place
 
 
-class SwapAugmentedAssignment(Operator):
-    """`x += y` becomes `x -= y`, and so on."""
+class Swap(Operator):
+    """A leaf whose text is a key of `swaps` becomes the value."""
 
-    swaps = {"+=": "-=", "-=": "+=", "*=": "/=", "/=": "*="}
-
-    def mutation_positions(self, node):
-        if isinstance(node, OperatorLeaf) and node.value in self.swaps:
-            yield node.start_pos, node.end_pos
+    swaps: dict[str, str]
 
     def mutate(self, node, index):
         node.value = self.swaps[node.value]
@@ -39,6 +35,16 @@ class SwapAugmentedAssignment(Operator):
     @classmethod
     def examples(cls):
         return ()
+
+
+class SwapAugmentedAssignment(Swap):
+    """`x += y` becomes `x -= y`, and so on."""
+
+    swaps = {"+=": "-=", "-=": "+=", "*=": "/=", "/=": "*="}
+
+    def mutation_positions(self, node):
+        if isinstance(node, OperatorLeaf) and node.value in self.swaps:
+            yield node.start_pos, node.end_pos
 
 
 class DeleteStatement(Operator):
@@ -59,7 +65,7 @@ class DeleteStatement(Operator):
         return ()
 
 
-class SwapFunction(Operator):
+class SwapFunction(Swap):
     """`min` becomes `max`, `any` becomes `all`, and so on."""
 
     pairs = (("min", "max"), ("minimum", "maximum"), ("any", "all"), ("argmin", "argmax"),
@@ -69,14 +75,6 @@ class SwapFunction(Operator):
     def mutation_positions(self, node):
         if isinstance(node, Name) and node.value in self.swaps and not node.is_definition():
             yield node.start_pos, node.end_pos
-
-    def mutate(self, node, index):
-        node.value = self.swaps[node.value]
-        return node
-
-    @classmethod
-    def examples(cls):
-        return ()
 
 
 @dataclass(frozen=True)

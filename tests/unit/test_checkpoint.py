@@ -33,21 +33,6 @@ class Killed(BaseException):
     """Stands for a SIGKILL: nothing in the library catches it."""
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("corpus")
-    write_uci(load_corpus("bars", grid=2, n_docs=30, doc_length=6, seed=0), folder)
-    return str(folder)
-
-
-@pytest.fixture(scope="module")
-def smaller_corpus(tmp_path_factory):
-    """Brian takes milliseconds a token where nothing is compiled."""
-    folder = tmp_path_factory.mktemp("smaller")
-    write_uci(load_corpus("bars", grid=2, n_docs=8, doc_length=3, seed=0), folder)
-    return str(folder)
-
-
 def tiny(corpus, algorithm, backend="rate", **options):
     return RunConfig(
         algorithm=algorithm, backend=backend, corpus=corpus, n_topics=3, iterations=5, seed=3,

@@ -10,7 +10,6 @@ import pytest
 from test_checkpoint import Killed, assert_same_run, kill_after, run_and_resume, tiny
 
 from brian_lda.constraints import Constraints
-from brian_lda.corpus import load_corpus, write_uci
 from brian_lda.errors import CheckpointError, ParameterError
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.constrained import ConstrainedReference
@@ -36,32 +35,23 @@ PAPER = {
 }
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("corpus")
-    write_uci(load_corpus("bars", grid=2, n_docs=30, doc_length=6, seed=0), folder)
-    return str(folder)
-
-
-@pytest.fixture(scope="module")
-def smaller_corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("smaller")
-    write_uci(load_corpus("bars", grid=2, n_docs=8, doc_length=3, seed=0), folder)
-    return str(folder)
-
-
-def check(config, tmp_path, iteration):
-    """Killed and resumed, the same; without the limits, another run."""
-    whole = train_run(config, tmp_path / "whole", quiet=True)
-    assert_same_run(run_and_resume(config, tmp_path / "killed", iteration=iteration), whole)
+def resumed_whole_and_free(config, tmp_path, iteration):
+    """The run killed and resumed, the same run in one go, and one without the limits."""
+    resumed = run_and_resume(config, tmp_path / "killed", iteration=iteration)
     free = {name: value for name, value in config.options.items() if name != "constraints"}
-    other = train_run(replace(config, options=free), tmp_path / "free", quiet=True)
-    assert (other[0].components_ != whole[0].components_).any()
+    others = [
+        train_run(replace(config, options=options), tmp_path / name, quiet=True)
+        for name, options in (("whole", config.options), ("free", free))
+    ]
+    return resumed, *others
 
 
 @pytest.mark.parametrize("limits", LIMITS)
 def test_at_rate_level(limits, corpus, tmp_path):
-    check(tiny(corpus, "ed-spike-lda", constraints=limits), tmp_path, iteration=2)
+    config = tiny(corpus, "ed-spike-lda", constraints=limits)
+    resumed, whole, free = resumed_whole_and_free(config, tmp_path, iteration=2)
+    assert_same_run(resumed, whole)
+    assert (free[0].components_ != whole[0].components_).any()  # the limits do bind
 
 
 @pytest.mark.parametrize(
@@ -75,7 +65,9 @@ def test_at_rate_level(limits, corpus, tmp_path):
 def test_in_spikes(algorithm, limits, rules, smaller_corpus, tmp_path):
     options = {"brian2_options": {"simulator": "numpy"}, "constraints": limits} | rules
     config = replace(tiny(smaller_corpus, algorithm, "brian2", **options), iterations=3)
-    check(config, tmp_path, iteration=1)
+    resumed, whole, free = resumed_whole_and_free(config, tmp_path, iteration=1)
+    assert_same_run(resumed, whole)
+    assert (free[0].components_ != whole[0].components_).any()  # the limits do bind
 
 
 @pytest.mark.long
@@ -83,7 +75,10 @@ def test_in_spikes(algorithm, limits, rules, smaller_corpus, tmp_path):
     ("algorithm", "limits"), [("ed-spike-lda", ALL), ("du-spike-lda", WITHOUT_LOSS)]
 )
 def test_compiled(algorithm, limits, corpus, tmp_path):
-    check(tiny(corpus, algorithm, "brian2", constraints=limits), tmp_path, iteration=2)
+    config = tiny(corpus, algorithm, "brian2", constraints=limits)
+    resumed, whole, free = resumed_whole_and_free(config, tmp_path, iteration=2)
+    assert_same_run(resumed, whole)
+    assert (free[0].components_ != whole[0].components_).any()  # the limits do bind
 
 
 def networks():
@@ -162,7 +157,9 @@ def test_other_limits_on_the_command_line_are_refused_and_the_same_are_not(kille
 
 def test_limits_as_an_object_resume_too(corpus, tmp_path):
     config = tiny(corpus, "ed-spike-lda", constraints=Constraints(**ALL))
-    check(config, tmp_path, iteration=2)
+    resumed, whole, free = resumed_whole_and_free(config, tmp_path, iteration=2)
+    assert_same_run(resumed, whole)
+    assert (free[0].components_ != whole[0].components_).any()  # the limits do bind
     written = json.loads((tmp_path / "whole" / "config.json").read_text())["options"]
     assert written["constraints"] == json.loads(json.dumps(asdict(Constraints(**ALL))))
 
