@@ -161,6 +161,23 @@ def _entries(name: str) -> list[dict]:
     return tomllib.loads(file.read_text(encoding="utf-8")).get(name, [])
 
 
+def planned_mutants(
+    copy: Path, targets: list[Target], arguments: argparse.Namespace
+) -> list[tuple[Target, list[Mutant], Counter]]:
+    """All mutants, before the first is tried: a mistake in targets.toml costs no results."""
+    planned = []
+    for target in targets:
+        source = (copy / target.file).read_text(encoding="utf-8")
+        rng = random.Random(f"{arguments.seed} {target.file}")
+        mutants, skipped = hand_made(source, target.faults), Counter()
+        if not target.faults:
+            sample = None if arguments.all else target.sample
+            mutants, skipped = make_mutants(source, rng, sample)
+        mutants = [m for m in mutants if arguments.match in f"{m.before} -> {m.after}"]
+        planned.append((target, mutants, skipped))
+    return planned
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("groups", nargs="*", help="groups or files of targets.toml; default: all")
@@ -179,15 +196,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         copy_repository(copy)
-        for target in targets:
+        for target, mutants, skipped in planned_mutants(copy, targets, arguments):
             count = counts.setdefault(target.group, Counter())
-            source = (copy / target.file).read_text(encoding="utf-8")
-            rng = random.Random(f"{arguments.seed} {target.file}")
-            mutants, skipped = hand_made(source, target.faults), Counter()
-            if not target.faults:
-                sample = None if arguments.all else target.sample
-                mutants, skipped = make_mutants(source, rng, sample)
-            mutants = [m for m in mutants if arguments.match in f"{m.before} -> {m.after}"]
             survivors = try_mutants(copy, target, mutants) if mutants else []
             equivalent = [m for m in survivors if f"{m.before} -> {m.after}" in known]
             unexplained += [(target.file, m) for m in survivors if m not in equivalent]

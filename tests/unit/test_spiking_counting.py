@@ -211,6 +211,20 @@ def test_a_mini_batch_longer_than_one_run_is_the_same_mini_batch(network):
 
 
 @pytest.mark.parametrize("network", NETWORKS)
+def test_the_network_itself_forgets_a_mini_batch_that_has_ended(network, monkeypatch):
+    """No eligibility is left in neurons and synapses, whatever they are given for the next."""
+    left = {}
+    monkeypatch.setattr(
+        NETWORKS[network], "_keep_word_synapses", lambda _, values: left.update(values)
+    )
+    (counts,) = mini_batches(1)
+    batch_network(network).update(counts)
+    assert left["topics.n_spikes"].sum() == counts.sum()
+    for eligibility in ("topics.N_z", "alpha.N_zw", *(["beta.C_zd"] if network == "du" else [])):
+        np.testing.assert_array_equal(left[eligibility], 0.0)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
 def test_mini_batches_go_on_bit_for_bit_from_a_state(network):
     uninterrupted, stopped = batch_network(network), batch_network(network)
     first, second = mini_batches(2)
