@@ -23,6 +23,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from brian_lda.arguments import positive_number, whole_number
 from brian_lda.checkpoint import DEFAULT_EVERY
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.errors import BrianLDAError
@@ -45,13 +46,29 @@ def parser() -> argparse.ArgumentParser:
         help=f"{', '.join(sorted(NAMED_CORPORA))}, or a folder in UCI layout or of .txt files; "
         f"default: {DEFAULT.corpus}",
     )
-    add("--topics", type=int, dest="n_topics", metavar="K", help=f"default: {DEFAULT.n_topics}")
+    add(
+        "--topics",
+        type=positive_number,
+        dest="n_topics",
+        metavar="K",
+        help=f"default: {DEFAULT.n_topics}",
+    )
     add("--prior", type=float, metavar="L", help="lambda, of theta (SpikeLDA: > 1)")
     add("--word-prior", type=float, metavar="P", help="varphi, of phi")
-    add("--iterations", type=int, metavar="N")
-    add("--seed", type=int, metavar="S", help="of the model; the test split stays; default: 0")
+    add("--iterations", type=positive_number, metavar="N")
+    add(
+        "--seed",
+        type=whole_number,
+        metavar="S",
+        help="of the model; the test split stays; default: 0",
+    )
     add("--data-dir", metavar="DIR", help="where corpora are looked for first")
-    add("--evaluate-every", type=int, metavar="N", help="iterations between two perplexities")
+    add(
+        "--evaluate-every",
+        type=positive_number,
+        metavar="N",
+        help="iterations between two perplexities",
+    )
     add(
         "--options",
         type=json_object,
@@ -67,7 +84,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="Ns|N",
         help=f"seconds (30s) or iterations (1) between checkpoints; default: {DEFAULT_EVERY}",
     )
-    add("--words", type=int, default=8, metavar="N", help="words shown per topic; 0: no topics")
+    add(
+        "--words",
+        type=whole_number,
+        default=8,
+        metavar="N",
+        help="words shown per topic; 0: no topics",
+    )
     add("--quiet", action="store_true", help="no progress bar")
     return parser
 

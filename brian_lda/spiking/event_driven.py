@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from brian_lda.constraints import Constraints, heard_tokens, spread_winners
+from brian_lda.constraints import Constraints, spread_winners
 from brian_lda.errors import ParameterError
 from brian_lda.models import ed_spike_lda, ed_spike_plsi
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, EventStepRule, PrunedWords
@@ -118,7 +118,7 @@ class EventDrivenSpiking:
             raise ParameterError(
                 f"words and docs must pair up; found {len(words)} and {len(docs)}."
             )
-        heard = self._heard(words, docs)
+        heard = self._runner.heard(self._shape, words, docs)
         winners, self._values = self._runner.run(
             self._shape,
             self._values,
@@ -233,17 +233,6 @@ class EventDrivenSpiking:
             m -= folded
             values["topics.a__alpha"] = a__alpha - folded
         return values
-
-    def _heard(self, words: np.ndarray, docs: np.ndarray) -> np.ndarray:
-        """Tokens with a living path to some topic neuron, bool array [token]."""
-        limits, sizes = self._runner.constraints, (self._n_words, self._shape.n_docs)
-        if not limits.gates:
-            return np.ones(len(words), bool)
-        alive = [
-            limits.living(layer, size, self.parameters.n_topics)
-            for layer, size in zip(("alpha", "beta"), sizes, strict=True)
-        ]
-        return heard_tokens(alive[0], alive[1], words, docs)
 
     def _constant_values(self) -> dict[str, np.ndarray | float]:
         """Numbers that the network reads and never writes; `set_state` adds AdaGrad's base step."""

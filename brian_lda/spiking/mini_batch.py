@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from brian_lda.constraints import Constraints
+from brian_lda.constraints import NO_WINNER, Constraints
 from brian_lda.models import du_spike_lda, semi_spike_lda
 from brian_lda.parameters import BatchParameters, require_map_prior
 from brian_lda.reference.mini_batch import MiniBatchLearner
@@ -98,17 +98,22 @@ class MiniBatchSpiking(MiniBatchLearner):
         Returns
         -------
         int32 array [sweep, token]
-            Winners of all sweeps; tokens in the order of `counts`.
+            Winners of all sweeps; tokens in the order of `counts`. -1 where dead synapses keep a
+            token from every topic neuron: the mini-batch is learned without it.
         """
+        self._fit_shape(counts)
+        doc_of_entry = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        heard = self._runner.heard(self._shape, counts.indices, doc_of_entry)
+        heard_token = np.repeat(heard, counts.data)
+        heard_counts = (counts.data * heard, counts.indices, counts.indptr)
+        counts = sparse.csr_array(heard_counts, counts.shape)
         words = np.repeat(counts.indices, counts.data)
-        docs = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        docs = np.repeat(docs, counts.data)
+        docs = np.repeat(doc_of_entry, counts.data)
         n_tokens, T = len(words), self.parameters.local_iterations
         burn_in = T + self._first_sweeps
-        winners = np.empty((burn_in + T, n_tokens), np.int32)
+        winners = np.full((burn_in + T, len(heard_token)), NO_WINNER, np.int32)
         if n_tokens:
-            self._fit_shape(counts)
-            total = winners.size
+            total = (burn_in + T) * n_tokens
 
             def run_values(start: int, stop: int) -> Inputs:
                 return {
@@ -126,7 +131,7 @@ class MiniBatchSpiking(MiniBatchLearner):
                 run_values=run_values,
                 record=record,
             )
-            winners[:] = sequence.reshape(winners.shape)
+            winners[:, heard_token] = sequence.reshape(burn_in + T, n_tokens)
             self._keep_word_synapses(values)
             M__beta = values["beta.M__beta"].reshape(-1, self.parameters.n_topics)
             self.M__beta = M__beta[: counts.shape[0]].copy()

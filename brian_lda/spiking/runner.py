@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from brian_lda.constraints import Constraints
+from brian_lda.constraints import Constraints, heard_tokens
 from brian_lda.errors import ParameterError, WeightOverflowError
 from brian_lda.spiking.circuit import Circuit, Shape
 from brian_lda.spiking.constrained import NO_CONSTRAINTS, constraint_values, structure
@@ -127,6 +127,20 @@ class CircuitRunner:
     def prepare(self, shape: Shape, values: Arrays) -> None:
         """Compile the network now, or find it in the cache; else the first run does."""
         self._simulator(shape, (), values)
+
+    def heard(self, shape: Shape, words: np.ndarray, docs: np.ndarray) -> np.ndarray:
+        """Tokens with a living path to some topic neuron, bool array [token].
+
+        Present only these: a token that nobody hears would wait for ever.
+        """
+        if not self.constraints.gates:
+            return np.ones(len(words), bool)
+        limits = self._limits(shape)
+        alive = [
+            np.reshape(limits[f"{layer}.alive"], (-1, shape.n_topics)) > 0
+            for layer in ("alpha", "beta")
+        ]
+        return heard_tokens(alive[0], alive[1], words, docs)
 
     def _limits(self, shape: Shape) -> Inputs:
         if shape not in self._limit_values:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from brian_lda.constraints import Constraints
+from brian_lda.constraints import Constraints, spread_winners
 from brian_lda.models import spike_cgs
 from brian_lda.reference.spike_cgs import LogCountSampler
 from brian_lda.spiking.assignments import NEVER_ASSIGNED
@@ -92,10 +92,13 @@ class SpikeCGSSpiking(LogCountSampler):
         Returns
         -------
         int32 array [n]
-            The winners.
+            The winners; -1 where dead synapses keep a token from every topic neuron: it stays
+            with the topic that it has.
         """
         order = np.arange(len(self.z)) if order is None else order
         order = checked_tokens(order, "order", len(self.z))
+        heard = self._runner.heard(self._shape, self._words[order], self._docs[order])
+        order = order[heard]
         winners, self._values = self._runner.run(
             self._shape,
             self._values,
@@ -104,9 +107,9 @@ class SpikeCGSSpiking(LogCountSampler):
             position=self._n_presented,
             record=record,
         )
-        self._n_presented += len(order)
+        self._n_presented += len(heard)
         self.z = self._values["memory.z"][: len(self.z)].astype(np.int32)
-        return winners
+        return spread_winners(winners, heard)
 
     @property
     def M__alpha(self) -> np.ndarray:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from brian_lda.arguments import positive_number
 from brian_lda.sweeps.engines import Engine, InProcess, LocalProcesses
 
 ENGINES = ("in-process", "processes", "dask")
@@ -21,7 +22,12 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         help="where runs take place: one after the other here, in local processes, or on Dask "
         "workers (default: in-process)",
     )
-    add("--workers", type=int, metavar="N", help="processes or local Dask workers; default: cores")
+    add(
+        "--workers",
+        type=positive_number,
+        metavar="N",
+        help="processes or local Dask workers; default: cores",
+    )
     add("--scheduler", metavar="tcp://HOST:PORT", help="of Dask; none: a cluster on this machine")
     add("--data-dir", metavar="DIR", help="where corpora are looked for first")
     add("--quiet", action="store_true", help="no progress bar")

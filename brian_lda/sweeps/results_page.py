@@ -37,6 +37,8 @@ def fill_page(page: Path, out: Path) -> list[str]:
         text = page.read_text(encoding="utf-8")
     except OSError as error:
         raise RunFolderError(f"cannot read {page}: {error}.") from error
+    if not out.is_dir():
+        raise RunFolderError(f"{out} is not a folder; expected the --out of the study's scripts.")
     filled = []
 
     def fill(match: re.Match[str]) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brian_lda.arguments import positive_number
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.corpus.locate import find_on_disk
 from brian_lda.errors import BrianLDAError
@@ -53,6 +54,7 @@ class Study:
         self.out.mkdir(parents=True, exist_ok=True)
         self.seeds = list(range(options.seeds))
         self.skipped: list[str] = []
+        self.has_written = False
         self._started = time.perf_counter()
         self._reports: list[SweepReport] = []
 
@@ -80,9 +82,12 @@ class Study:
         parameters: Mapping[str, Any],
         figure: Figure | None = None,
     ) -> None:
-        """Write the numbers, the figure and the metadata."""
+        """Write the numbers, the figure and the metadata; earlier ones stay if there are none."""
         from matplotlib import pyplot
 
+        if not rows:
+            return
+        self.has_written = True
         write_csv(self.out / f"{self.name}.csv", rows)
         if figure is not None:
             for suffix in ("png", "svg"):
@@ -133,7 +138,10 @@ def study_parser(description: str) -> argparse.ArgumentParser:
         "corpus; small: minutes to an hour on two cores; paper: the paper's sizes (default: small)",
     )  # fmt: skip
     add("--corpora", nargs="+", metavar="NAME", help="instead of the scale's own")
-    add("--seeds", type=int, default=SEEDS, metavar="N", help=f"runs of each kind; default {SEEDS}")
+    add(
+        "--seeds", type=positive_number, default=SEEDS, metavar="N",
+        help=f"runs of each kind; default {SEEDS}",
+    )  # fmt: skip
     add("--download", action="store_true", help="fetch corpora that are not on disk")
     add_engine_options(parser)
     return parser
@@ -156,7 +164,10 @@ def run_study(
     except BrianLDAError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(f"written: {study.out / name}.*")
+    if study.has_written:
+        print(f"written: {study.out / name}.*")
+    else:
+        print(f"{name}: no run has a result; nothing was written.", file=sys.stderr)
     return 1 if study.n_failed else 0
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from brian_lda.sweeps.study import run_study
+
 SIMS = Path(__file__).resolve().parents[2] / "sims"
 SCRIPTS = (
     "figure_prior",
@@ -191,3 +193,11 @@ def test_the_results_page_is_filled_with_the_numbers(out, tmp_path):
         assert text.count("](figures/figure_prior.png)") == 1
     figures = {path.name for path in (tmp_path / "figures").iterdir()}
     assert figures == {f"{name}.png" for name in SCRIPTS if name != "table_classification"}
+
+
+def test_earlier_numbers_stay_when_no_run_has_a_result(tmp_path, capsys):
+    (tmp_path / "table.csv").write_text("earlier")
+    run_study("table", "", lambda study: study.write([], {}), ["--out", str(tmp_path)])
+    assert (tmp_path / "table.csv").read_text() == "earlier"
+    captured = capsys.readouterr()
+    assert "nothing was written" in captured.err and "written:" not in captured.out

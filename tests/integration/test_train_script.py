@@ -142,8 +142,6 @@ def test_a_folder_of_texts_is_a_corpus(train, tmp_path):
         (["--algorithm", "ed-spike-plsi", "--prior", "1.1"], "has no doc_topic_prior"),
         (["--algorithm", "cgs", "--backend", "brian2"], "baseline without spikes"),
         (["--algorithm", "svi", "--backend", "brian2"], "baseline without spikes"),
-        (["--seed", "-1"], "random_state"),
-        (["--iterations", "0"], "max_iter"),
     ],
 )
 def test_mistakes_get_one_line_and_leave_no_folder(train, arguments, message, tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from brian_lda.constraints import NO_WINNER, Constraints
 from brian_lda.errors import ParameterError, WeightOverflowError
 from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
 from brian_lda.reference.activation import padded
@@ -23,7 +24,7 @@ VARPHI = np.linspace(0.05, 0.3, V)
 INHIBITIONS = {"race": Race(), "poisson": Poisson(rate=300.0)}
 
 
-def cgs_pair(inhibition="race", **arguments):
+def cgs_pair(inhibition="race", constraints=None, **arguments):
     rng = np.random.default_rng(0)
     words, docs = rng.integers(0, V, N_TOKENS), rng.integers(0, D, N_TOKENS)
     arguments = {
@@ -31,8 +32,9 @@ def cgs_pair(inhibition="race", **arguments):
         "topic_word_prior": VARPHI, "seed": 1, **arguments,
     }  # fmt: skip
     spiking = SpikeCGSSpiking(
-        words, docs, simulator="numpy", inhibition=INHIBITIONS[inhibition], **arguments
-    )
+        words, docs, simulator="numpy", inhibition=INHIBITIONS[inhibition],
+        constraints=constraints, **arguments,
+    )  # fmt: skip
     return spiking, SpikeCGSReference(words, docs, **arguments), words, docs
 
 
@@ -253,3 +255,33 @@ def test_too_long_an_euler_step_is_named():
     with pytest.raises(WeightOverflowError, match="integrator='flow'"):
         spiking.update(counts)
     np.testing.assert_array_equal(spiking.words.M__alpha, before)
+
+
+DEAD = Constraints(dead_synapses=0.6, seed=2)
+
+
+def test_mini_batches_are_learned_without_the_words_that_nobody_hears():
+    """Presented, such a token would wait for ever; the others learn as if it were not there."""
+    for network in NETWORKS:
+        spiking, expected = (batch_network(network, constraints=DEAD) for _ in range(2))
+        (counts,) = mini_batches(1)
+        living = [DEAD.living(*sizes) for sizes in (("alpha", V, K), ("beta", counts.shape[0], K))]
+        words, docs = tokens_of(counts)
+        heard = (living[0][words] & living[1][docs]).any(axis=1)
+        assert 0 < heard.sum() < len(words)
+        left = np.zeros(counts.shape, np.int32)
+        np.add.at(left, (docs[heard], words[heard]), 1)
+        winners = spiking.update(counts)
+        assert (winners[:, ~heard] == NO_WINNER).all()
+        np.testing.assert_array_equal(winners[:, heard], expected.update(sparse.csr_array(left)))
+        np.testing.assert_array_equal(spiking.words.M__alpha, expected.words.M__alpha)
+        np.testing.assert_array_equal(spiking.M__beta, expected.M__beta)
+
+
+def test_spike_cgs_leaves_a_token_that_nobody_hears_with_its_topic():
+    spiking, _, words, docs = cgs_pair(constraints=DEAD)
+    heard = (DEAD.living("alpha", V, K)[words] & DEAD.living("beta", D, K)[docs]).any(axis=1)
+    before, winners = spiking.z, spiking.sweep()
+    assert 0 < heard.sum() < N_TOKENS
+    np.testing.assert_array_equal(winners == NO_WINNER, ~heard)
+    np.testing.assert_array_equal(spiking.z, np.where(heard, winners, before))

@@ -1,0 +1,66 @@
+"""Every script refuses numbers that make no sense before any work, and says what it expected."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from brian_lda.arguments import positive_number, whole_number
+
+SIMS = Path(__file__).resolve().parents[2] / "sims"
+SCRIPTS = sorted(path.stem for path in SIMS.glob("*.py"))
+
+
+class Parsed(Exception):
+    """Raised in place of the script's work, with its parser."""
+
+
+@pytest.fixture
+def parser_of(monkeypatch):
+    def stop(parser, arguments=None, namespace=None):
+        raise Parsed(parser)
+
+    def find(name):
+        spec = importlib.util.spec_from_file_location(name, SIMS / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)  # dataclasses look there
+        spec.loader.exec_module(module)
+        with monkeypatch.context() as patch, pytest.raises(Parsed) as caught:
+            patch.setattr(argparse.ArgumentParser, "parse_args", stop)
+            module.main([])
+        return caught.value.args[0]
+
+    return find
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_numbers_out_of_range_are_refused(name, parser_of, capsys):
+    parser = parser_of(name)
+    assert int not in {action.type for action in parser._actions}  # it would take any sign
+    for action in parser._actions:
+        if action.type not in (positive_number, whole_number):
+            continue
+        least = 1 if action.type is positive_number else 0
+        n_values = action.nargs if isinstance(action.nargs, int) else 1
+        assert action.type(str(least)) == least
+        for wrong in (str(least - 1), "many", "1.5"):
+            with pytest.raises(SystemExit) as end:
+                parser.parse_args([action.option_strings[0], *[wrong] * n_values])
+            assert end.value.code == 2
+            expected = f"expected an integer of at least {least}, found '{wrong}'"
+            assert expected in capsys.readouterr().err
+
+
+def test_a_folder_without_results_is_named(tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("update_results", SIMS / "update_results.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = tmp_path / "results.md"
+    page.write_text("as it was")
+    assert module.main(["--out", str(tmp_path / "nowhere"), "--page", str(page)]) == 2
+    assert "nowhere is not a folder" in capsys.readouterr().err
+    assert page.read_text() == "as it was"
