@@ -39,7 +39,7 @@ class Constraints:
     weight_bits : int or None
         b, 2 to 24; None is double precision.
     weight_range : (float, float)
-        Lowest and highest weight M.
+        Lowest and highest weight M, the first and the last of the 2^b levels.
     packet_loss, dead_synapses, dead_neurons : float
         Probabilities in [0, 1).
     chip_of_topic : tuple of int or None
@@ -118,8 +118,9 @@ class Constraints:
         """Weights as the chip stores them, rounded at random without bias."""
         if self.weight_bits is None:
             return M
-        q = self.quantum
-        return np.clip(q * np.floor(M / q + rng.random(np.shape(M))), *self.weight_range)
+        q, (low, high) = self.quantum, self.weight_range
+        level = np.floor((M - low) / q + rng.random(np.shape(M)))
+        return np.clip(low + q * level, low, high)
 
     def living(self, layer: str, n_sources: int, n_topics: int) -> np.ndarray:
         """Which synapses work, bool array [source, topic]; the same in both twins.

@@ -125,7 +125,7 @@ def _round(m, offset, levels, stream):
     if quantum == 0.0:
         return m
     shift = quantum * np.floor(offset / quantum)
-    m = quantum * np.floor(m / quantum + uniform(stream))
+    m = low + quantum * np.floor((m - low) / quantum + uniform(stream))
     return min(max(m, low + shift), high + shift)
 
 

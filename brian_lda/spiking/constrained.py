@@ -98,7 +98,7 @@ def rounding(constraints: Constraints, weight: str, offset: str) -> str:
     if constraints.weight_bits is None:
         return ""
     level = f"quantum*floor({offset}/quantum)"
-    rounded = f"quantum*floor({weight}/quantum + rand())"
+    rounded = f"lowest + quantum*floor(({weight} - lowest)/quantum + rand())"
     return f"\n{weight} = clip({rounded}, lowest + {level}, highest + {level})"
 
 

@@ -36,7 +36,7 @@ def test_pruned_network_with_every_limit_compiles_and_learns():
         M__alpha = network.M__alpha
         shared = np.repeat(pruned.shared, (~pruned.private).sum(axis=1))
         np.testing.assert_array_equal(M__alpha[~pruned.private], shared)
-        levels = network.M__beta / LIMITS.quantum
+        levels = (network.M__beta - LIMITS.weight_range[0]) / LIMITS.quantum
         np.testing.assert_allclose(levels, np.round(levels), rtol=0, atol=1e-6)
         # Normalisation is what learning achieves first: zeta falls to about 1 in either network.
         zeta = np.exp(M__alpha).sum(axis=1)

@@ -17,8 +17,8 @@ from brian_lda.reference.event_driven import EventDrivenReference
 from brian_lda.runs import RunConfig, resume_run, train_run
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 
-# A narrow range that is no whole number of levels: weights end up at its ends, and below it where
-# the offset moves on while they are not written.
+# A narrow range: weights end up at its ends, and below it where the offset moves on while they are
+# not written. 0 is none of the levels.
 BITS = {"weight_bits": 5, "weight_range": (-2.3, 1.9)}
 ALL = BITS | {"packet_loss": 0.1, "dead_synapses": 0.1, "chip_of_topic": (0, 1, 1), "seed": 5}
 LIMITS = [
@@ -105,7 +105,7 @@ def test_a_state_is_taken_as_stored_only_by_a_chip_with_the_same_levels(kind, ex
     wider = replace(limits, weight_bits=8)
     other = kind(*arguments, seed=1, constraints=wider, initial=state, **extra)
     inside = (other.M__alpha > BITS["weight_range"][0]) & (other.M__alpha < BITS["weight_range"][1])
-    on_other_levels = other.M__alpha[inside] / wider.quantum
+    on_other_levels = (other.M__alpha[inside] - BITS["weight_range"][0]) / wider.quantum
     assert inside.sum() > 9
     np.testing.assert_allclose(on_other_levels, np.round(on_other_levels), rtol=0, atol=1e-6)
     np.testing.assert_allclose(

@@ -36,15 +36,15 @@ def twins(constraints, seed=1, **options):
 
 
 def on_grid(M, constraints):
-    levels = M / constraints.quantum
-    np.testing.assert_allclose(levels, np.round(levels), rtol=0, atol=1e-6)
     low, high = constraints.weight_range
+    levels = (M - low) / constraints.quantum
+    np.testing.assert_allclose(levels, np.round(levels), rtol=0, atol=1e-6)
     assert low <= M.min() and M.max() <= high
 
 
 @pytest.mark.parametrize("inhibition", [None, Poisson(rate=300.0), Windowed(latency=1, window=2)])
 def test_every_weight_stays_on_one_of_the_levels(inhibition):
-    limits = Constraints(weight_bits=5, weight_range=(-6.0, 9.5))  # 32 levels, 0.48 apart
+    limits = Constraints(weight_bits=5, weight_range=(-6.1, 9.5))  # 32 levels, 0 is none of them
     for network in twins(limits, inhibition=inhibition):
         network.present(*tokens(25))
         on_grid(network.M__beta, limits)
@@ -53,6 +53,15 @@ def test_every_weight_stays_on_one_of_the_levels(inhibition):
         steps = (M__alpha - M__alpha[:, :1]) / limits.quantum
         np.testing.assert_allclose(steps, np.round(steps), rtol=0, atol=1e-6)
         assert len(np.unique(M__alpha)) > 2
+
+
+@pytest.mark.parametrize("bits", [2, 4, 8])
+def test_b_bits_hold_as_many_values_and_no_more(bits):
+    limits = Constraints(weight_bits=bits)
+    M = np.linspace(-20.0, 20.0, 100_001)
+    rounded = limits.rounded(M, np.random.default_rng(0))
+    assert len(np.unique(rounded.round(9))) == 2**bits
+    assert (rounded.min(), rounded.max()) == limits.weight_range
 
 
 def test_rounding_is_without_bias():

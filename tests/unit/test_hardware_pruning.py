@@ -127,7 +127,7 @@ def test_limits_of_chips_are_kept_by_the_pruned_network():
     pruned = prune_and_continue(spiking.fit(corpus), corpus, n_passes=1, n_private=4)
     network = pruned.trainer_.network
     assert network.pruned.n_private.tolist() == [4] * 3
-    levels = network.M__beta / Constraints(**options["constraints"]).quantum
+    levels = (network.M__beta + 10.0) / Constraints(**options["constraints"]).quantum
     np.testing.assert_allclose(levels, np.rint(levels), rtol=0, atol=1e-9)
     at_rate_level = SpikeLDA(**options).fit(corpus)
     with pytest.raises(ParameterError, match="backend='brian2'"):
