@@ -32,7 +32,8 @@ SIMULATORS = ("standalone", "cython", "numpy")
 ORDER_LOGGERS = ("brian2.codegen.generators.base", "brian2.codegen.generators.numpy_generator")
 Inputs = Mapping[str, np.ndarray | float]  # "object.variable": its value when a run starts
 Arrays = dict[str, np.ndarray]  # "object.variable": what a run has changed or recorded
-STALLED_AFTER = 10_000_000  # ticks without a winner: the rates are too low to wait for
+# Ticks without a winner: the rates are too low to wait for. Seconds in C++, minutes in Python.
+STALLED_AFTER, STALLED_IN_PYTHON_AFTER = 10_000_000, 100_000
 
 
 class Simulator(Protocol):
@@ -227,9 +228,9 @@ class RuntimeSimulator:
         self._target_winners = n_winners
         while circuit.winners.num_spikes < n_winners:
             before = circuit.winners.num_spikes
-            circuit.network.run(STALLED_AFTER * circuit.clock.dt, namespace={})
+            circuit.network.run(STALLED_IN_PYTHON_AFTER * circuit.clock.dt, namespace={})
             if circuit.winners.num_spikes == before:
-                raise SimulationError(stalled_message(STALLED_AFTER))
+                raise SimulationError(stalled_message(STALLED_IN_PYTHON_AFTER))
 
     def _stop_when_done(self) -> None:
         if self._circuit.winners.num_spikes >= self._target_winners:

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from brian_lda.errors import SimulationError
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
 from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.spiking import simulator
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from brian_lda.spiking.inhibition import Poisson, Race
 
@@ -119,6 +121,19 @@ def test_adagrad_amplifies_its_base_step_at_the_end_of_a_pass():
     before = spiking.state()["eta_0__beta"]
     spiking.end_pass()
     np.testing.assert_allclose(spiking.state()["eta_0__beta"], 3.0 * before, rtol=1e-15)
+
+
+def test_a_network_that_never_fires_is_given_up(monkeypatch):
+    monkeypatch.setattr(simulator, "STALLED_IN_PYTHON_AFTER", 30)
+    parameters, silent = EventDrivenParameters(K, 1.3), Poisson(rate=1e-9)
+    spiking = EventDrivenSpiking(
+        parameters, V, [2, 2], seed=4, simulator="numpy", inhibition=silent
+    )
+    before = spiking.state()
+    with pytest.raises(SimulationError, match="no topic neuron has won in 30 ticks.*Raise `rate`"):
+        spiking.present([3, 1], [0, 1])
+    for name, value in spiking.state().items():
+        np.testing.assert_array_equal(value, before[name], err_msg=name)
 
 
 def test_unpresented_synapses_do_not_change():
