@@ -25,6 +25,7 @@ from __future__ import annotations
 from brian_lda.models.semi_spike_lda import build_batch_circuit, connect_delayed_words
 
 from brian_lda.constraints import Constraints
+from brian_lda.errors import ParameterError
 from brian_lda.parameters import BatchParameters
 from brian_lda.spiking.circuit import Circuit, Shape
 from brian_lda.spiking.constrained import NO_CONSTRAINTS
@@ -58,6 +59,12 @@ def build(
     constraints: Constraints = NO_CONSTRAINTS,
 ) -> Circuit:
     """The network as Brian objects, without values; see `semi_spike_lda.build`."""
+    if constraints.packet_loss > 0:
+        raise ParameterError(
+            "packet_loss must be 0 in a network with delayed updates: a chip that misses the last "
+            "token of a document counts on into its next iteration. Use SpikeLDA(update='event') "
+            "or SpikePLSI."
+        )
     step = parameters.doc_step
     own, shared = counter_variables(DOCUMENT_RULE, step)
     accepted = accepted_signal(inhibition, constraints.gates)

@@ -225,7 +225,8 @@ class SpikeLDA(_MiniBatchModel):
         Passed to `EventDrivenSpiking` or `DelayedSpikeLDASpiking`: inhibition, simulator.
     constraints : Constraints or dict of its fields, optional
         Limits of chips: weight bits, lost packets, dead synapses (`brian_lda.constraints`). In the
-        event form with either backend, in the delayed form with backend="brian2".
+        event form with either backend, in the delayed form with backend="brian2" and without
+        lost packets.
     random_state : None, int or generator
     callbacks : sequence of callables
         See `brian_lda.estimators.callbacks`.

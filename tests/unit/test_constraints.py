@@ -13,7 +13,7 @@ from brian_lda.reference.event_driven import EventDrivenReference
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from brian_lda.spiking.inhibition import Poisson
 from brian_lda.spiking.latency import Windowed
-from brian_lda.spiking.mini_batch import SemiSpikeLDASpiking
+from brian_lda.spiking.mini_batch import DelayedSpikeLDASpiking, SemiSpikeLDASpiking
 from brian_lda.spiking.spike_cgs import SpikeCGSSpiking
 
 V, D, K = 6, 3, 4
@@ -173,12 +173,17 @@ def test_counting_networks_take_limits_but_no_lost_packets():
     assert alive[sampler.sweep()].all() and not alive.all()
     with pytest.raises(ParameterError, match="packet_loss must be 0"):
         SpikeCGSSpiking(words, docs, constraints=Constraints(packet_loss=0.1), **arguments).sweep()
-    parameters = BatchParameters(n_topics=K, doc_topic_prior=0.5, local_iterations=1)
-    semi = SemiSpikeLDASpiking(
-        parameters, V, seed=0, n_training_tokens=12, simulator="numpy", constraints=limits
-    )
-    semi.update(sparse.csr_array(np.ones((2, V), np.int32)))
-    on_grid(semi.words.M__alpha, limits)
+    counts = sparse.csr_array(np.ones((2, V), np.int32))
+    for kind, prior in ((SemiSpikeLDASpiking, 0.5), (DelayedSpikeLDASpiking, 1.5)):
+        parameters = BatchParameters(n_topics=K, doc_topic_prior=prior, local_iterations=1)
+        arguments = {"seed": 0, "n_training_tokens": 12, "simulator": "numpy"}
+        network = kind(parameters, V, constraints=limits, **arguments)
+        assert alive[network.update(counts)].all()
+        on_grid(network.words.M__alpha, limits)
+        with pytest.raises(ParameterError, match="packet_loss must be 0"):
+            kind(parameters, V, constraints=Constraints(packet_loss=0.1), **arguments).update(
+                counts
+            )
 
 
 @pytest.mark.parametrize(
