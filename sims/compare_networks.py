@@ -25,7 +25,7 @@ import numpy as np
 
 from brian_lda.arguments import positive_number
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
-from brian_lda.errors import BrianLDAError, ParameterError
+from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
 from brian_lda.evaluation import heldout_perplexity
 from brian_lda.plotting import plot_learning_curves
@@ -109,8 +109,6 @@ def independent_sampler(options: argparse.Namespace, split: HoldoutSplit, model,
 
 def compare(options: argparse.Namespace) -> list[str]:
     """Train everything, write the folder, return the lines to print."""
-    if options.seeds < 1:
-        raise ParameterError(f"--seeds must be at least 1; found {options.seeds}.")
     model_of(options, "brian2", 0)._check_parameters()  # before a folder is made
     corpus = load_corpus(options.corpus, data_dir=options.data_dir)
     split = holdout_split(corpus, seed=0)

@@ -112,7 +112,6 @@ def test_mistakes_get_one_line(report, run_folder, tmp_path, capsys):
     assert "cannot read" in error_of("--run", old, "--chip", "loihi1")
     (old / "config.json").write_text("[]")
     assert "does not describe a run" in error_of("--run", old, "--chip", "loihi1")
-    assert "n_topics must be at least 1" in error_of("--sizes", 10, 0, 5, "--chip", "loihi1")
 
 
 def test_a_baseline_is_no_network(report, tmp_path, capsys):
