@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
+from test_study_scripts import SIMS, script
 
 from brian_lda.arguments import positive_number, whole_number
 
-SIMS = Path(__file__).resolve().parents[2] / "sims"
 SCRIPTS = sorted(path.stem for path in SIMS.glob("*.py"))
 
 
@@ -25,13 +22,9 @@ def parser_of(monkeypatch):
         raise Parsed(parser)
 
     def find(name):
-        spec = importlib.util.spec_from_file_location(name, SIMS / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, name, module)  # dataclasses look there
-        spec.loader.exec_module(module)
         with monkeypatch.context() as patch, pytest.raises(Parsed) as caught:
             patch.setattr(argparse.ArgumentParser, "parse_args", stop)
-            module.main([])
+            script(name).main([])
         return caught.value.args[0]
 
     return find
@@ -56,11 +49,9 @@ def test_numbers_out_of_range_are_refused(name, parser_of, capsys):
 
 
 def test_a_folder_without_results_is_named(tmp_path, capsys):
-    spec = importlib.util.spec_from_file_location("update_results", SIMS / "update_results.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     page = tmp_path / "results.md"
     page.write_text("as it was")
-    assert module.main(["--out", str(tmp_path / "nowhere"), "--page", str(page)]) == 2
+    arguments = ["--out", str(tmp_path / "nowhere"), "--page", str(page)]
+    assert script("update_results").main(arguments) == 2
     assert "nowhere is not a folder" in capsys.readouterr().err
     assert page.read_text() == "as it was"
