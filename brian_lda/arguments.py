@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 
-def whole_number(text: str) -> int:
+def whole(text: str) -> int:
     """0, 1, 2, ...: seeds and sizes of which none is allowed."""
     return _integer_from(0, text)
 
 
-def positive_number(text: str) -> int:
+def positive(text: str) -> int:
     """1, 2, 3, ...: how many runs, workers, iterations."""
     return _integer_from(1, text)
 

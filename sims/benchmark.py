@@ -28,7 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA, SpikeCGS, SpikeLDA, SpikePLSI
-from brian_lda.arguments import positive_number, whole_number
+from brian_lda.arguments import positive, whole
 from brian_lda.corpus import Corpus, HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, MissingDependencyError
 from brian_lda.estimators import StopAt, TrackPerplexity
@@ -304,14 +304,12 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--corpora", nargs="+", default=["kos", "nips"], metavar="NAME|DIR")
-    parser.add_argument("--topics", type=positive_number, default=50, metavar="K")
-    parser.add_argument("--iterations", type=positive_number, default=200, help="of tomotopy")
-    parser.add_argument("--seeds", type=positive_number, default=3, help="how many")
-    parser.add_argument("--threads", type=positive_number, nargs="+", default=[1, 2])
-    parser.add_argument("--repeats", type=positive_number, default=20, help="of the sweep timing")
-    parser.add_argument(
-        "--spiking-tokens", type=whole_number, default=420_000, help="0: leave it out"
-    )
+    parser.add_argument("--topics", type=positive, default=50, metavar="K")
+    parser.add_argument("--iterations", type=positive, default=200, help="of tomotopy")
+    parser.add_argument("--seeds", type=positive, default=3, help="how many")
+    parser.add_argument("--threads", type=positive, nargs="+", default=[1, 2])
+    parser.add_argument("--repeats", type=positive, default=20, help="of the sweep timing")
+    parser.add_argument("--spiking-tokens", type=whole, default=420_000, help="0: leave it out")
     parser.add_argument("--data-dir", metavar="DIR")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from brian_lda import SemiSpikeLDA
-from brian_lda.arguments import positive_number
+from brian_lda.arguments import positive
 from brian_lda.corpus import open_token_store
 from brian_lda.distributed import fit_data_parallel
 from brian_lda.errors import BrianLDAError
@@ -37,16 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
     add = parser.add_argument
     add("--corpus", default="kos", metavar="NAME|DIR", help="in UCI layout")
     add("--data-dir", metavar="DIR")
-    add("--workers", type=positive_number, default=2, metavar="N")
-    add("--topics", type=positive_number, default=50, metavar="K")
-    add(
-        "--batch",
-        type=positive_number,
-        default=3430,
-        metavar="DOCS",
-        help="documents of a mini-batch",
-    )
-    add("--updates", type=positive_number, default=12, metavar="N")
+    add("--workers", type=positive, default=2, metavar="N")
+    add("--topics", type=positive, default=50, metavar="K")
+    add("--batch", type=positive, default=3430, metavar="DOCS", help="documents of a mini-batch")
+    add("--updates", type=positive, default=12, metavar="N")
     options = parser.parse_args(arguments)
 
     def new_model() -> SemiSpikeLDA:

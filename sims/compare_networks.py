@@ -23,7 +23,7 @@ import lda
 import matplotlib
 import numpy as np
 
-from brian_lda.arguments import positive_number
+from brian_lda.arguments import positive
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
@@ -45,13 +45,13 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--algorithm", choices=SPIKING, default="semi-spike-lda")
     parser.add_argument("--corpus", default="reuters", help="name or path (default: reuters)")
     parser.add_argument("--data-dir", help="folder that holds named corpora")
-    parser.add_argument("--topics", type=positive_number, default=20, help="K")
+    parser.add_argument("--topics", type=positive, default=20, help="K")
     parser.add_argument(
-        "--iterations", type=positive_number, default=100, help="passes or mini-batch updates"
+        "--iterations", type=positive, default=100, help="passes or mini-batch updates"
     )
-    parser.add_argument("--seeds", type=positive_number, default=3, help="how many")
+    parser.add_argument("--seeds", type=positive, default=3, help="how many")
     parser.add_argument(
-        "--every", type=positive_number, default=5, help="iterations between two evaluations"
+        "--every", type=positive, default=5, help="iterations between two evaluations"
     )
     parser.add_argument(
         "--simulator", choices=("standalone", "cython", "numpy"), default="standalone"

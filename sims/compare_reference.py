@@ -17,7 +17,7 @@ from pathlib import Path
 import matplotlib
 from tqdm import tqdm
 
-from brian_lda.arguments import positive_number, whole_number
+from brian_lda.arguments import positive, whole
 from brian_lda.corpus import Corpus, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators.automatic_steps import event_doc_step, event_word_step
@@ -46,17 +46,17 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--corpus", default="reuters", help="name or path (default: reuters)")
     parser.add_argument("--data-dir", help="folder that holds named corpora")
     parser.add_argument("--model", choices=("lda", "plsi"), default="lda")
-    parser.add_argument("--topics", type=positive_number, default=20, help="K")
+    parser.add_argument("--topics", type=positive, default=20, help="K")
     parser.add_argument("--doc-topic-prior", type=float, default=1.1, help="lambda > 1 (LDA only)")
-    parser.add_argument("--passes", type=positive_number, default=10)
-    parser.add_argument("--seed", type=whole_number, default=0)
+    parser.add_argument("--passes", type=positive, default=10)
+    parser.add_argument("--seed", type=whole, default=0)
     parser.add_argument(
         "--simulator", choices=("standalone", "cython", "numpy"), default="standalone"
     )
     parser.add_argument(
         "--tolerance", type=float, default=0.02, help="allowed difference of the perplexities"
     )
-    parser.add_argument("--raster-tokens", type=whole_number, default=30)
+    parser.add_argument("--raster-tokens", type=whole, default=30)
     parser.add_argument("--out", type=Path, required=True, help="folder to create")
     return parser.parse_args(argv)
 

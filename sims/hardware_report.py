@@ -15,7 +15,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from brian_lda.arguments import positive_number, whole_number
+from brian_lda.arguments import positive, whole
 from brian_lda.errors import BrianLDAError
 from brian_lda.hardware.plan import KEEPS_ALL_DOCUMENTS, NetworkPlan, plan_of_run
 from brian_lda.hardware.profiles import available_chips, load_chip
@@ -32,21 +32,16 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--run", type=Path, metavar="DIR", help="folder that sims/train.py wrote")
-    what.add_argument("--sizes", type=positive_number, nargs=3, metavar=("V", "K", "D"))
+    what.add_argument("--sizes", type=positive, nargs=3, metavar=("V", "K", "D"))
     add("--chip", required=True, metavar="NAME|FILE", help=", ".join(available_chips()))
-    add("--chips", type=positive_number, metavar="N", help="default: as few as hold the network")
-    add(
-        "--private",
-        type=positive_number,
-        metavar="N",
-        help="private words a topic (default: if needed)",
-    )
-    add("--docs-on-chip", type=whole_number, metavar="M", help="document synapses on chip")
-    add("--tokens", type=positive_number, metavar="N", help="with --sizes: tokens of the corpus")
+    add("--chips", type=positive, metavar="N", help="default: as few as hold the network")
+    add("--private", type=positive, metavar="N", help="private words a topic (default: if needed)")
+    add("--docs-on-chip", type=whole, metavar="M", help="document synapses on chip")
+    add("--tokens", type=positive, metavar="N", help="with --sizes: tokens of the corpus")
     add("--algorithm", choices=list(KEEPS_ALL_DOCUMENTS), default="ed-spike-lda",
         help="with --sizes")  # fmt: skip
     add("--tokens-per-second", type=float, default=1000.0, metavar="R", help="for static energy")
-    add("--seed", type=whole_number, default=0, metavar="S")
+    add("--seed", type=whole, default=0, metavar="S")
     add("--data-dir", metavar="DIR", help="where the run's corpus is looked for")
     add("--json", type=Path, metavar="FILE", help="every number of the report")
     add("--html", type=Path, metavar="FILE", help="default: in the run's folder")

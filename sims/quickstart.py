@@ -21,7 +21,7 @@ import numpy as np
 from tqdm import tqdm
 
 from brian_lda import SemiSpikeLDA
-from brian_lda.arguments import whole_number
+from brian_lda.arguments import whole
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TrackPerplexity
@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--out", type=Path, default=Path("quickstart"), help="folder of the figures")
     add("--simulator", choices=("standalone", "cython", "numpy"), default="standalone")
-    add("--seed", type=whole_number, default=0)
+    add("--seed", type=whole, default=0)
     add("--quiet", action="store_true", help="only the last lines")
     return parser
 

@@ -14,7 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from brian_lda.arguments import positive_number
+from brian_lda.arguments import positive
 from brian_lda.errors import BrianLDAError
 from brian_lda.runs import ALGORITHMS
 from brian_lda.sweeps import expand_grid, run_sweep, train_tasks
@@ -31,16 +31,11 @@ def parser() -> argparse.ArgumentParser:
     add("--algorithm", nargs="+", choices=list(ALGORITHMS), default=["semi-spike-lda"])
     add("--backend", choices=["rate", "brian2"], default="rate", help="brian2: in spikes")
     add("--corpus", nargs="+", default=["reuters"], metavar="NAME|DIR")
-    add("--topics", nargs="+", type=positive_number, default=[20], metavar="K")
+    add("--topics", nargs="+", type=positive, default=[20], metavar="K")
     add("--prior", nargs="+", type=float, default=[0.1], metavar="L", help="lambda")
-    add("--iterations", type=positive_number, metavar="N")
-    add(
-        "--evaluate-every",
-        type=positive_number,
-        metavar="N",
-        help="iterations between two perplexities",
-    )
-    add("--seeds", type=positive_number, default=3, metavar="S", help="how many: 0 .. S-1")
+    add("--iterations", type=positive, metavar="N")
+    add("--evaluate-every", type=positive, metavar="N", help="iterations between two perplexities")
+    add("--seeds", type=positive, default=3, metavar="S", help="how many: 0 .. S-1")
     add("--out", type=Path, default=Path("runs/sweep"), metavar="DIR")
     add_engine_options(parser)
     return parser

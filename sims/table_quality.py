@@ -24,7 +24,7 @@ from brian_lda import (
     StochasticGradientMCMCLDA,
     StochasticVariationalLDA,
 )
-from brian_lda.arguments import positive_number
+from brian_lda.arguments import positive
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
@@ -97,13 +97,13 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--corpora", nargs="+", default=["kos", "nips"], metavar="NAME|DIR")
-    parser.add_argument("--topics", type=positive_number, default=50, metavar="K")
-    parser.add_argument("--seeds", type=positive_number, default=3, help="how many")
+    parser.add_argument("--topics", type=positive, default=50, metavar="K")
+    parser.add_argument("--seeds", type=positive, default=3, help="how many")
     parser.add_argument(
         "--rows", nargs="+", choices=known, default=[row for row in known if row not in ON_DEMAND]
     )
     parser.add_argument(
-        "--paper-passes", type=positive_number, default=10, help="of paper-ed and paper-plsi"
+        "--paper-passes", type=positive, default=10, help="of paper-ed and paper-plsi"
     )
     parser.add_argument("--data-dir", metavar="DIR")
     parser.add_argument("--json", type=Path, metavar="FILE")

@@ -23,7 +23,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from brian_lda.arguments import positive_number, whole_number
+from brian_lda.arguments import positive, whole
 from brian_lda.checkpoint import DEFAULT_EVERY
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.errors import BrianLDAError
@@ -47,28 +47,14 @@ def parser() -> argparse.ArgumentParser:
         f"default: {DEFAULT.corpus}",
     )
     add(
-        "--topics",
-        type=positive_number,
-        dest="n_topics",
-        metavar="K",
-        help=f"default: {DEFAULT.n_topics}",
+        "--topics", type=positive, dest="n_topics", metavar="K", help=f"default: {DEFAULT.n_topics}"
     )
     add("--prior", type=float, metavar="L", help="lambda, of theta (SpikeLDA: > 1)")
     add("--word-prior", type=float, metavar="P", help="varphi, of phi")
-    add("--iterations", type=positive_number, metavar="N")
-    add(
-        "--seed",
-        type=whole_number,
-        metavar="S",
-        help="of the model; the test split stays; default: 0",
-    )
+    add("--iterations", type=positive, metavar="N")
+    add("--seed", type=whole, metavar="S", help="of the model; the test split stays; default: 0")
     add("--data-dir", metavar="DIR", help="where corpora are looked for first")
-    add(
-        "--evaluate-every",
-        type=positive_number,
-        metavar="N",
-        help="iterations between two perplexities",
-    )
+    add("--evaluate-every", type=positive, metavar="N", help="iterations between two perplexities")
     add(
         "--options",
         type=json_object,
@@ -84,13 +70,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="Ns|N",
         help=f"seconds (30s) or iterations (1) between checkpoints; default: {DEFAULT_EVERY}",
     )
-    add(
-        "--words",
-        type=whole_number,
-        default=8,
-        metavar="N",
-        help="words shown per topic; 0: no topics",
-    )
+    add("--words", type=whole, default=8, metavar="N", help="words shown per topic; 0: no topics")
     add("--quiet", action="store_true", help="no progress bar")
     return parser
 

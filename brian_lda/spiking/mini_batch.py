@@ -102,16 +102,12 @@ class MiniBatchSpiking(MiniBatchLearner):
             token from every topic neuron: the mini-batch is learned without it.
         """
         self._fit_shape(counts)
-        doc_of_entry = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        heard = self._runner.heard(self._shape, counts.indices, doc_of_entry)
-        heard_token = np.repeat(heard, counts.data)
-        heard_counts = (counts.data * heard, counts.indices, counts.indptr)
-        counts = sparse.csr_array(heard_counts, counts.shape)
+        counts, heard = self._without_unheard(counts)
         words = np.repeat(counts.indices, counts.data)
-        docs = np.repeat(doc_of_entry, counts.data)
+        docs = np.repeat(_doc_of_entry(counts), counts.data)
         n_tokens, T = len(words), self.parameters.local_iterations
         burn_in = T + self._first_sweeps
-        winners = np.full((burn_in + T, len(heard_token)), NO_WINNER, np.int32)
+        winners = np.full((burn_in + T, len(heard)), NO_WINNER, np.int32)
         if n_tokens:
             total = (burn_in + T) * n_tokens
 
@@ -131,13 +127,19 @@ class MiniBatchSpiking(MiniBatchLearner):
                 run_values=run_values,
                 record=record,
             )
-            winners[:, heard_token] = sequence.reshape(burn_in + T, n_tokens)
+            winners[:, heard] = sequence.reshape(burn_in + T, n_tokens)
             self._keep_word_synapses(values)
             M__beta = values["beta.M__beta"].reshape(-1, self.parameters.n_topics)
             self.M__beta = M__beta[: counts.shape[0]].copy()
         self.documents_swapped += counts.shape[0]
         self.n_updates += 1
         return winners
+
+    def _without_unheard(self, counts: sparse.csr_array) -> tuple[sparse.csr_array, np.ndarray]:
+        """The counts without tokens that dead synapses hide, and which stay, bool array [token]."""
+        heard = self._runner.heard(self._shape, counts.indices, _doc_of_entry(counts))
+        entries = (counts.data * heard, counts.indices, counts.indptr)
+        return sparse.csr_array(entries, counts.shape), np.repeat(heard, counts.data)
 
     def _fit_shape(self, counts: sparse.csr_array) -> None:
         """A network that holds this mini-batch; compiled again only if it outgrows the last."""
@@ -231,3 +233,7 @@ class DelayedSpikeLDASpiking(MiniBatchSpiking):
             "documents.N_d": pad(N_d, self._shape.n_docs, 1.0),
             **step_values(parameters.doc_step, "beta", "documents", "beta"),
         }
+
+
+def _doc_of_entry(counts: sparse.csr_array) -> np.ndarray:
+    return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from brian_lda.arguments import positive_number
+from brian_lda.arguments import positive
 from brian_lda.sweeps.engines import Engine, InProcess, LocalProcesses
 
 ENGINES = ("in-process", "processes", "dask")
@@ -24,7 +24,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--workers",
-        type=positive_number,
+        type=positive,
         metavar="N",
         help="processes or local Dask workers; default: cores",
     )

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brian_lda.arguments import positive_number
+from brian_lda.arguments import positive
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.corpus.locate import find_on_disk
 from brian_lda.errors import BrianLDAError
@@ -139,7 +139,7 @@ def study_parser(description: str) -> argparse.ArgumentParser:
     )  # fmt: skip
     add("--corpora", nargs="+", metavar="NAME", help="instead of the scale's own")
     add(
-        "--seeds", type=positive_number, default=SEEDS, metavar="N",
+        "--seeds", type=positive, default=SEEDS, metavar="N",
         help=f"runs of each kind; default {SEEDS}",
     )  # fmt: skip
     add("--download", action="store_true", help="fetch corpora that are not on disk")

@@ -7,7 +7,7 @@ import argparse
 import pytest
 from test_study_scripts import SIMS, script
 
-from brian_lda.arguments import positive_number, whole_number
+from brian_lda.arguments import positive, whole
 
 SCRIPTS = sorted(path.stem for path in SIMS.glob("*.py"))
 
@@ -35,9 +35,9 @@ def test_numbers_out_of_range_are_refused(name, parser_of, capsys):
     parser = parser_of(name)
     assert int not in {action.type for action in parser._actions}  # it would take any sign
     for action in parser._actions:
-        if action.type not in (positive_number, whole_number):
+        if action.type not in (positive, whole):
             continue
-        least = 1 if action.type is positive_number else 0
+        least = 1 if action.type is positive else 0
         n_values = action.nargs if isinstance(action.nargs, int) else 1
         assert action.type(str(least)) == least
         for wrong in (str(least - 1), "many", "1.5"):
