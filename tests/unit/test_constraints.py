@@ -60,7 +60,7 @@ def test_b_bits_hold_as_many_values_and_no_more(bits):
     limits = Constraints(weight_bits=bits)
     M = np.linspace(-20.0, 20.0, 100_001)
     rounded = limits.rounded(M, np.random.default_rng(0))
-    assert len(np.unique(rounded.round(9))) == 2**bits
+    assert len(np.unique(rounded.round(9))) == 2**bits  # 1e-9: the rounding of doubles, not a level
     assert (rounded.min(), rounded.max()) == limits.weight_range
 
 
