@@ -9,10 +9,11 @@ from importlib.metadata import version
 
 from brian_lda.estimators import (
     CollapsedGibbsLDA,
+    DuSpikeLDA,
+    EdSpikeLDA,
+    EdSpikePLSI,
     SemiSpikeLDA,
     SpikeCGS,
-    SpikeLDA,
-    SpikePLSI,
     StochasticGradientMCMCLDA,
     StochasticVariationalLDA,
     TopicModel,
@@ -23,10 +24,11 @@ load_model = TopicModel.load
 
 __all__ = [
     "CollapsedGibbsLDA",
+    "DuSpikeLDA",
+    "EdSpikeLDA",
+    "EdSpikePLSI",
     "SemiSpikeLDA",
     "SpikeCGS",
-    "SpikeLDA",
-    "SpikePLSI",
     "StochasticGradientMCMCLDA",
     "StochasticVariationalLDA",
     "TopicModel",

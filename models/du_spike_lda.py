@@ -62,8 +62,8 @@ def build(
     if constraints.packet_loss > 0:
         raise ParameterError(
             "packet_loss must be 0 in a network with delayed updates: a chip that misses the last "
-            "token of a document counts on into its next iteration. Use SpikeLDA(update='event') "
-            "or SpikePLSI."
+            "token of a document counts on into its next iteration. Use EdSpikeLDA "
+            "or EdSpikePLSI."
         )
     step = parameters.doc_step
     own, shared = counter_variables(DOCUMENT_RULE, step)
