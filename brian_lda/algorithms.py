@@ -168,26 +168,29 @@ ALGORITHMS: tuple[Algorithm, ...] = (
 SPIKING: tuple[Algorithm, ...] = tuple(a for a in ALGORITHMS if a.is_spiking)
 
 
-def find_algorithm(name: str, among: Sequence[Algorithm] = ALGORITHMS) -> Algorithm:
+def find_algorithm(name: str, among: Sequence[Algorithm] | None = None) -> Algorithm:
     """The algorithm of that name.
 
     Parameters
     ----------
     name : str
         For example "ed_spike_lda".
-    among : sequence of Algorithm
-        Only these are allowed.
+    among : sequence of Algorithm, optional
+        Only these are allowed; the default is `ALGORITHMS`.
 
     Raises
     ------
     ParameterError
         No algorithm in `among` has that name.
     """
+    among = ALGORITHMS if among is None else among
     for algorithm in among:
         if algorithm.name == name:
             return algorithm
+    is_baseline = any(a.name == name and not a.is_spiking for a in ALGORITHMS)
     raise ParameterError(
-        f"algorithm must be one of {', '.join(a.name for a in among)}; found {name!r}."
+        f"algorithm must be one of {', '.join(a.name for a in among)}; found {name!r}"
+        + (", a baseline without a network." if is_baseline else ".")
     )
 
 

@@ -181,9 +181,10 @@ class TopicModel(TransformerMixin, BaseEstimator):
         known = {algorithm.estimator_name: algorithm.load_estimator() for algorithm in ALGORITHMS}
         model = load_model(path, {**known, cls.__name__: cls})
         if not isinstance(model, cls):
+            found = type(model).__name__
             raise ModelFileError(
-                f"{path} holds a {type(model).__name__}, not a {cls.__name__}; read it with "
-                f"{type(model).__name__}.load or TopicModel.load."
+                f"{path} holds a model of class {found}, not {cls.__name__}; read it with "
+                f"{found}.load or TopicModel.load."
             )
         return model
 

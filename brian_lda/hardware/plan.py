@@ -164,7 +164,7 @@ def plan_of_run(folder: str | Path, *, data_dir: str | Path | None = None) -> Pl
     try:
         algorithm = find_algorithm(str(config.get("algorithm")), SPIKING)
     except ParameterError as error:
-        raise RunFolderError(f"{folder} holds no run of a spiking network: {error}") from error
+        raise RunFolderError(f"{folder} holds a run that is no spiking network: {error}") from error
     model = TopicModel.load(folder / MODEL)
     corpus = load_corpus(config["corpus"], data_dir=data_dir or config.get("data_dir"))
     train = holdout_split(corpus, seed=config["split_seed"]).train
