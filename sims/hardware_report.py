@@ -18,11 +18,17 @@ from pathlib import Path
 from brian_lda.algorithms import SPIKING
 from brian_lda.arguments import algorithm_among, algorithm_names, positive, whole
 from brian_lda.errors import BrianLDAError
-from brian_lda.hardware.plan import NetworkPlan, plan_of_run
-from brian_lda.hardware.profiles import available_chips, load_chip
-from brian_lda.hardware.report import hardware_report
-from brian_lda.hardware.report_page import as_page, as_text
-from brian_lda.hardware.workload import synthetic_workload, workload_of_run
+from brian_lda.hardware import (
+    NetworkPlan,
+    as_page,
+    as_text,
+    available_chips,
+    hardware_report,
+    load_chip,
+    plan_of_run,
+    synthetic_workload,
+    workload_of_run,
+)
 from brian_lda.runs import write_json
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from brian_lda.algorithms import find_algorithm
 from brian_lda.corpus import load_corpus
-from brian_lda.hardware.memory import Memory, memory_table
+from brian_lda.hardware import Memory, memory_table
 from brian_lda.plotting import PALETTE
 from brian_lda.spiking.account import race_account
 from brian_lda.sweeps.study import Study, is_at_hand, run_study

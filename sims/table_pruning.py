@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brian_lda.hardware.pruning import PAPER_PRIVATE_WORDS
+from brian_lda.hardware import PAPER_PRIVATE_WORDS
 from brian_lda.sweeps import Task
 from brian_lda.sweeps.experiments import CLASSIFY, PRUNE, classification_config
 from brian_lda.sweeps.study import Study, run_study
