@@ -2,8 +2,8 @@
 
 The algorithms are those of Xiao, Chen & Zhu, "Towards Training Probabilistic Topic Models on
 Neuromorphic Multi-chip Systems", AAAI 2018. Start with the estimators below (scikit-learn's
-conventions), `brian_lda.corpus.load_corpus` and `sims/train.py`. What is meant for users is here and
-in `brian_lda.corpus`, `brian_lda.plotting`, `brian_lda.hardware` and `brian_lda.models`.
+conventions), `brian_lda.corpus.load_corpus` and `sims/train.py`. What is meant for users is here
+and in `brian_lda.corpus`, `brian_lda.plotting`, `brian_lda.hardware` and `brian_lda.models`.
 """
 
 from importlib.metadata import version

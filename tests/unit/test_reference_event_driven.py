@@ -15,6 +15,8 @@ from scipy import stats
 from brian_lda.errors import DivergenceError, ParameterError
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
 from brian_lda.reference import event_driven, event_driven_kernel
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
+from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
 from brian_lda.reference.event_driven import initial_state
 from brian_lda.reference.plasticity import flow
 
@@ -324,3 +326,11 @@ def test_no_rule_diverges_in_silence(integrator, doc_step):
         return
     for key, value in network.state().items():
         assert np.isfinite(value).all(), key
+
+
+def test_each_twin_refuses_the_parameters_of_the_other():
+    with_prior, without = EventDrivenParameters(K, LAMDA), EventDrivenParameters(K, None)
+    with pytest.raises(ParameterError, match=r"needs a doc_topic_prior.*EdSpikePLSIReference"):
+        EdSpikeLDAReference(without, V, N_D, seed=0)
+    with pytest.raises(ParameterError, match=r"must be None; found \[1.*EdSpikeLDAReference"):
+        EdSpikePLSIReference(with_prior, V, N_D, seed=0)
