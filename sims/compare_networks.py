@@ -45,7 +45,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--algorithm",
         type=algorithm_among(SPIKING),
-        default="semi_spike_lda",
+        default="semi-spike-lda",
         metavar="NAME",
         help=f"{algorithm_names(SPIKING)}; default: semi-spike-lda",
     )

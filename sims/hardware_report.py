@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     add("--private", type=positive, metavar="N", help="private words a topic (default: if needed)")
     add("--docs-on-chip", type=whole, metavar="M", help="document synapses on chip")
     add("--tokens", type=positive, metavar="N", help="with --sizes: tokens of the corpus")
-    add("--algorithm", type=algorithm_among(SPIKING), default="ed_spike_lda", metavar="NAME",
+    add("--algorithm", type=algorithm_among(SPIKING), default="ed-spike-lda", metavar="NAME",
         help=f"with --sizes: {algorithm_names(SPIKING)}; default: ed-spike-lda")  # fmt: skip
     add("--tokens-per-second", type=float, default=1000.0, metavar="R", help="for static energy")
     add("--seed", type=whole, default=0, metavar="S")
