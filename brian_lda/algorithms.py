@@ -47,7 +47,8 @@ class Algorithm:
         token is kept and resampled. "mini-batch": documents come in mini-batches, and what
         belongs to a document is dropped after its mini-batch.
     prior : {"map", "variational", "sampler", "none"}
-        Of theta: lambda > 1, lambda > 0.5, any lambda > 0, or no prior at all.
+        Of theta. "map": lambda > 1. "variational": lambda > 0, to which the paper adds 0.5.
+        "sampler": any lambda > 0. "none": there is no prior.
     remembers_topics : bool
         Keeps the last topic of each token (of the corpus, or of the mini-batch).
     has_biases : bool

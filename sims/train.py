@@ -9,7 +9,7 @@
 The folder holds config.json, metrics.json and model.h5 (read it with
 `brian_lda.TopicModel.load`), and checkpoint.h5 until the run is finished: a run that is resumed
 ends with the same weights, to the last bit, as one that was never interrupted. An iteration is a
-pass over the corpus, and a mini-batch update for du-spike-lda, semi-spike-lda, svi and sgmcmc.
+pass over the corpus or, for algorithms that work on mini-batches, one update.
 """
 
 from __future__ import annotations
