@@ -312,10 +312,10 @@ class BatchParameters:
 
 
 def require_map_prior(lamda: np.ndarray) -> None:
-    """SpikeLDA is MAP: kappa = sum(lambda - 1) must be positive in each term."""
+    """ed- and du-SpikeLDA are MAP: kappa = sum(lambda - 1) must be positive in each term."""
     if lamda.min() <= 1.0:
         raise ParameterError(
-            "SpikeLDA is a MAP estimator and needs doc_topic_prior (lambda) > 1, so that "
+            "ed- and du-SpikeLDA are MAP estimators and need doc_topic_prior (lambda) > 1, so that "
             f"kappa = sum(lambda - 1) is positive; found {lamda.min():g}. Add 1 to a collapsed "
             "sampler's prior (0.1 becomes 1.1), or use SemiSpikeLDA, which takes any lambda > 0."
         )

@@ -19,18 +19,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from brian_lda.algorithms import SPIKING, find_algorithm
 from brian_lda.corpus import Corpus, holdout_split, load_corpus
 from brian_lda.errors import ParameterError, RunFolderError
 from brian_lda.estimators import TopicModel
 from brian_lda.runs import CONFIG, MODEL
 
-KEEPS_ALL_DOCUMENTS = {
-    "spike-cgs": True,
-    "ed-spike-lda": True,
-    "ed-spike-plsi": True,
-    "du-spike-lda": False,
-    "semi-spike-lda": False,
-}
 FLOAT_BYTES = 4  # a weight of 32 bits, the paper's "float"
 NEURON_STATE_BYTES = 32  # u_z, a_z, n_alpha, latency: four numbers of 64 bits
 
@@ -42,7 +36,7 @@ class NetworkPlan:
     Attributes
     ----------
     algorithm : str
-        One of `KEEPS_ALL_DOCUMENTS`.
+        A spiking one of `brian_lda.algorithms`.
     n_topics, n_words, n_docs : int
         K, V, D. For du- and semi-SpikeLDA D is the mini-batch.
     n_tokens : int, optional
@@ -72,11 +66,7 @@ class NetworkPlan:
     weight_bits: int = 8
 
     def __post_init__(self) -> None:
-        if self.algorithm not in KEEPS_ALL_DOCUMENTS:
-            raise ParameterError(
-                f"algorithm must be one of {', '.join(KEEPS_ALL_DOCUMENTS)}; found "
-                f"{self.algorithm!r}. Baselines are not networks."
-            )
+        find_algorithm(self.algorithm, SPIKING)  # baselines are not networks
         for name in ("n_topics", "n_words", "n_docs", "docs_on_chip", "n_private", "weight_bits"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -85,6 +75,16 @@ class NetworkPlan:
             raise ParameterError(
                 f"docs_on_chip must not exceed n_docs = {self.n_docs}; found {self.docs_on_chip}."
             )
+
+    @property
+    def title(self) -> str:
+        """The algorithm's name for people."""
+        return find_algorithm(self.algorithm).title
+
+    @property
+    def keeps_all_documents(self) -> bool:
+        """Whether the synapses of every document stay, or only those of a mini-batch."""
+        return find_algorithm(self.algorithm).keeps_all_documents
 
     @property
     def m(self) -> int:
@@ -161,12 +161,10 @@ def plan_of_run(folder: str | Path, *, data_dir: str | Path | None = None) -> Pl
             f"{folder} was written by brian_lda {found or '(unknown version)'}, this is {here}: "
             "train again, or use the version that wrote it."
         )
-    algorithm = config.get("algorithm")
-    if algorithm not in KEEPS_ALL_DOCUMENTS:
-        raise RunFolderError(
-            f"{folder} holds a run of {algorithm!r}, which is no spiking network; run one of "
-            f"{', '.join(KEEPS_ALL_DOCUMENTS)}."
-        )
+    try:
+        algorithm = find_algorithm(str(config.get("algorithm")), SPIKING)
+    except ParameterError as error:
+        raise RunFolderError(f"{folder} holds a run that is no spiking network: {error}") from error
     model = TopicModel.load(folder / MODEL)
     corpus = load_corpus(config["corpus"], data_dir=data_dir or config.get("data_dir"))
     train = holdout_split(corpus, seed=config["split_seed"]).train
@@ -175,13 +173,14 @@ def plan_of_run(folder: str | Path, *, data_dir: str | Path | None = None) -> Pl
             f"{folder}: the model knows {model.n_features_in_} words, the corpus "
             f"{config['corpus']!r} has {train.n_words}; is it still the one that was trained on?"
         )
-    keeps_all = KEEPS_ALL_DOCUMENTS[algorithm]
     rule = type(getattr(model, "word_step", None)).__name__
     plan = NetworkPlan(
-        algorithm=algorithm,
+        algorithm=algorithm.name,
         n_topics=model.n_topics,
         n_words=train.n_words,
-        n_docs=train.n_docs if keeps_all else min(model.batch_size, train.n_docs),
+        n_docs=(
+            train.n_docs if algorithm.keeps_all_documents else min(model.batch_size, train.n_docs)
+        ),
         n_tokens=train.n_tokens,
         state_values_per_synapse={"VarianceTracking": 2, "AdaGrad": 1, "RMSProp": 1}.get(rule, 0),
     )

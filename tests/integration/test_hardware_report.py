@@ -30,7 +30,7 @@ def report():
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "ed"
-    config = RunConfig(algorithm="ed-spike-lda", n_topics=8, iterations=3)
+    config = RunConfig(algorithm="ed_spike_lda", n_topics=8, iterations=3)
     train_run(config, out, quiet=True)
     return out
 
