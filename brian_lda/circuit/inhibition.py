@@ -67,10 +67,6 @@ class Inhibition(Protocol):
         """What the topic neurons remember from token to token, besides their weights."""
 
     @property
-    def structure(self) -> tuple[object, ...]:
-        """What the objects that `connect` adds depend on, as plain data."""
-
-    @property
     def dt(self) -> float:
         """Length of a tick in seconds."""
 
@@ -85,7 +81,6 @@ class Race:
 
     dt: ClassVar[float] = TICK  # label of a tick on the time axis, the law does not see it
     kept: ClassVar[tuple[str, ...]] = ()
-    structure: ClassVar[tuple[object, ...]] = ("race",)
     ticks_per_token: ClassVar[float] = 1.0
     values: ClassVar[Mapping[str, np.ndarray | float]] = {}
     equations: ClassVar[Equations] = Equations("""
@@ -199,10 +194,6 @@ class Poisson:
     @property
     def kept(self) -> tuple[str, ...]:
         return ("excitability",) if self.rate is None else ()
-
-    @property
-    def structure(self) -> tuple[object, ...]:
-        return "poisson", self.normalised
 
     @property
     def ticks_per_token(self) -> float:
