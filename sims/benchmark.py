@@ -28,7 +28,6 @@ import numpy as np
 from scipy import sparse
 
 from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA, SpikeCGS, SpikeLDA, SpikePLSI
-from brian_lda.arguments import positive, whole
 from brian_lda.corpus import Corpus, HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, MissingDependencyError
 from brian_lda.estimators import StopAt, TrackPerplexity
@@ -40,6 +39,7 @@ from brian_lda.estimators.automatic_steps import (
 )
 from brian_lda.estimators.spike_lda import WORD_PRIOR
 from brian_lda.evaluation import heldout_perplexity
+from brian_lda.files.json_files import write_json
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.delayed import DelayedSpikeLDAReference
@@ -47,7 +47,8 @@ from brian_lda.reference.event_driven import EventDrivenReference
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.reference.word_weights import word_smoothing
-from brian_lda.runs import versions, write_json
+from brian_lda.runs import versions
+from study.arguments import positive, whole
 
 LAMBDA, VARPHI = 0.1, 0.01
 SPIKING_SHAPES = (  # K, V, D: KOS's sizes, then each of the three made larger

@@ -23,13 +23,14 @@ import lda
 import matplotlib
 import numpy as np
 
-from brian_lda.arguments import positive
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
 from brian_lda.evaluation import heldout_perplexity
+from brian_lda.files.json_files import write_json
 from brian_lda.plotting import plot_learning_curves
-from brian_lda.runs import ALGORITHMS, RunConfig, make_model, new_run_folder, versions, write_json
+from brian_lda.runs import ALGORITHMS, RunConfig, make_model, new_run_folder, versions
+from study.arguments import positive
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 (the backend comes first)

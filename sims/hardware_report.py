@@ -15,14 +15,15 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from brian_lda.arguments import positive, whole
 from brian_lda.errors import BrianLDAError
+from brian_lda.files.json_files import write_json
 from brian_lda.hardware.plan import KEEPS_ALL_DOCUMENTS, NetworkPlan, plan_of_run
 from brian_lda.hardware.profiles import available_chips, load_chip
 from brian_lda.hardware.report import hardware_report
 from brian_lda.hardware.report_page import as_page, as_text
 from brian_lda.hardware.workload import synthetic_workload, workload_of_run
-from brian_lda.runs import write_json
+from brian_lda.runs import read_finished_run
+from study.arguments import positive, whole
 
 
 def parser() -> argparse.ArgumentParser:
@@ -53,8 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         chip = load_chip(options.chip)
         if options.run:
-            run = plan_of_run(options.run, data_dir=options.data_dir)
-            plan, make_workload = run.plan, partial(workload_of_run, run)
+            run = read_finished_run(options.run, data_dir=options.data_dir)
+            plan = plan_of_run(run.algorithm, run.model, run.corpus)
+            make_workload = partial(workload_of_run, run.model, run.corpus)
         else:
             V, K, D = options.sizes
             plan = NetworkPlan(options.algorithm, K, V, D, n_tokens=options.tokens)

@@ -14,13 +14,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from brian_lda.arguments import positive
 from brian_lda.errors import BrianLDAError
 from brian_lda.runs import ALGORITHMS
 from brian_lda.sweeps import expand_grid, run_sweep, train_tasks
-from brian_lda.sweeps.options import add_engine_options, open_engine
-from brian_lda.sweeps.priors import prior_of
 from brian_lda.sweeps.tables import summary, write_csv
+from study.arguments import positive
+from study.options import add_engine_options, open_engine
+from study.priors import prior_of
 
 
 def parser() -> argparse.ArgumentParser:

@@ -17,10 +17,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from brian_lda.sweeps import Task, expand_grid
-from brian_lda.sweeps.experiments import CLASSIFY, classification_config
-from brian_lda.sweeps.priors import lambda_of
-from brian_lda.sweeps.study import Study, run_study
+from brian_lda.sweeps.experiments import CLASSIFY
 from brian_lda.sweeps.tables import summary
+from study.classification import classification_config
+from study.priors import lambda_of
+from study.script import Study, run_study
 
 ALGORITHMS = ("cgs", "semi-spike-lda", "du-spike-lda", "ed-spike-lda")
 PAPER = {  # Tab. 2, 20NG: mean and spread of binary and 20-class accuracy

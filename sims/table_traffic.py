@@ -24,7 +24,7 @@ from brian_lda.hardware.partition import hypergraph_placement, index_placement, 
 from brian_lda.hardware.pruning import prune_words
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.sweeps.study import Study, run_study
+from study.script import Study, run_study
 
 
 @dataclass(frozen=True)

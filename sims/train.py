@@ -23,11 +23,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from brian_lda.arguments import positive, whole
-from brian_lda.checkpoint import DEFAULT_EVERY
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.errors import BrianLDAError
-from brian_lda.runs import ALGORITHMS, RunConfig, resume_run, train_run
+from brian_lda.runs import ALGORITHMS, DEFAULT_EVERY, RunConfig, resume_run, train_run
+from study.arguments import positive, whole
 
 DEFAULT = RunConfig()
 
