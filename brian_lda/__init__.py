@@ -7,6 +7,7 @@ conventions), `brian_lda.corpus.load_corpus` and `sims/train.py`.
 
 from importlib.metadata import version
 
+from brian_lda.errors import BrianLDAError, MissingDependencyError
 from brian_lda.estimators import (
     CollapsedGibbsLDA,
     SemiSpikeLDA,
@@ -17,12 +18,27 @@ from brian_lda.estimators import (
     StochasticVariationalLDA,
     TopicModel,
 )
+from brian_lda.parameters import (
+    AdaGrad,
+    BatchParameters,
+    EventDrivenParameters,
+    RMSProp,
+    RobbinsMonro,
+    VarianceTracking,
+)
 
 __version__ = version("brian_lda")
 load_model = TopicModel.load
 
 __all__ = [
+    "AdaGrad",
+    "BatchParameters",
+    "BrianLDAError",
     "CollapsedGibbsLDA",
+    "EventDrivenParameters",
+    "MissingDependencyError",
+    "RMSProp",
+    "RobbinsMonro",
     "SemiSpikeLDA",
     "SpikeCGS",
     "SpikeLDA",
@@ -30,5 +46,6 @@ __all__ = [
     "StochasticGradientMCMCLDA",
     "StochasticVariationalLDA",
     "TopicModel",
+    "VarianceTracking",
     "load_model",
 ]

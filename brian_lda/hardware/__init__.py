@@ -17,7 +17,13 @@ report            all of it for one network and one chip; `report_page` shows it
 ================  ===============================================================================
 """
 
+from brian_lda.hardware.checker import count_traffic
 from brian_lda.hardware.feasibility import CheckReport, check
+from brian_lda.hardware.partition import (
+    hypergraph_placement,
+    index_placement,
+    random_placement,
+)
 from brian_lda.hardware.plan import NetworkPlan, plan_of_run
 from brian_lda.hardware.profiles import ChipProfile, available_chips, load_chip
 from brian_lda.hardware.pruning import prune_and_continue, prune_words
@@ -29,9 +35,13 @@ __all__ = [
     "NetworkPlan",
     "available_chips",
     "check",
+    "count_traffic",
     "hardware_report",
+    "hypergraph_placement",
+    "index_placement",
     "load_chip",
     "plan_of_run",
     "prune_and_continue",
     "prune_words",
+    "random_placement",
 ]

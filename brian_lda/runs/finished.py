@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from brian_lda.corpus import Corpus, holdout_split, load_corpus
+from brian_lda.corpus import Corpus
 from brian_lda.errors import RunFolderError
 from brian_lda.estimators import TopicModel
-from brian_lda.files.json_files import read_json
 from brian_lda.runs.folder import CONFIG, MODEL
+from brian_lda.runs.run import read_config, run_split
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class FinishedRun:
     corpus: Corpus
 
 
-def read_finished_run(folder: str | Path, *, data_dir: str | Path | None = None) -> FinishedRun:
+def read_finished_run(folder: str | Path, *, data_dir: str | None = None) -> FinishedRun:
     """Read a run folder that `sims/train.py` wrote.
 
     Parameters
     ----------
     folder : path
-    data_dir : path, optional
+    data_dir : str, optional
         Where the corpus is looked for; the default is where the run found it.
 
     Raises
@@ -49,21 +49,18 @@ def read_finished_run(folder: str | Path, *, data_dir: str | Path | None = None)
     missing = [name for name in (CONFIG, MODEL) if not (folder / name).is_file()]
     if missing:
         raise RunFolderError(f"{folder} is not the folder of a finished run: no {missing[0]}.")
-    config = read_json(folder / CONFIG)
-    if not {"algorithm", "corpus", "split_seed"} <= set(config):
-        raise RunFolderError(f"{folder / CONFIG} does not describe a run.")
-    found, here = config.get("versions", {}).get("brian_lda"), version("brian_lda")
+    config, written_with = read_config(folder)
+    found, here = written_with.get("brian_lda"), version("brian_lda")
     if found != here:
         raise RunFolderError(
             f"{folder} was written by brian_lda {found or '(unknown version)'}, this is {here}: "
             "train again, or use the version that wrote it."
         )
     model = TopicModel.load(folder / MODEL)
-    corpus = load_corpus(config["corpus"], data_dir=data_dir or config.get("data_dir"))
-    train = holdout_split(corpus, seed=config["split_seed"]).train
+    train = run_split(replace(config, data_dir=data_dir or config.data_dir)).train
     if train.n_words != model.n_features_in_:
         raise RunFolderError(
             f"{folder}: the model knows {model.n_features_in_} words, the corpus "
-            f"{config['corpus']!r} has {train.n_words}; is it still the one that was trained on?"
+            f"{config.corpus!r} has {train.n_words}; is it still the one that was trained on?"
         )
-    return FinishedRun(config["algorithm"], model, train)
+    return FinishedRun(config.algorithm, model, train)

@@ -114,7 +114,7 @@ def test_mistakes_get_one_line(report, run_folder, tmp_path, capsys):
     (old / "config.json").write_text("[]")
     assert "must hold a JSON object" in error_of("--run", old, "--chip", "loihi1")
     (old / "config.json").write_text("{}")
-    assert "does not describe a run" in error_of("--run", old, "--chip", "loihi1")
+    assert "unknown version" in error_of("--run", old, "--chip", "loihi1")
 
 
 def test_a_baseline_is_no_network(report, tmp_path, capsys):

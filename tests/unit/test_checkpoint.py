@@ -229,10 +229,10 @@ def test_an_edited_config_is_refused_by_name(killed):
 
 
 def test_another_version_is_refused_by_name(killed, monkeypatch):
-    from brian_lda import runs
+    from brian_lda.runs import run
 
-    now = runs.versions()
-    monkeypatch.setattr(runs, "versions", lambda: now | {"numpy": "9.9"})
+    now = run.versions()
+    monkeypatch.setattr(run, "versions", lambda: now | {"numpy": "9.9"})
     with pytest.raises(CheckpointError, match=f"numpy was '{now['numpy']}' and is '9.9'"):
         resume_run(killed)
 
