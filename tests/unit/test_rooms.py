@@ -47,7 +47,7 @@ TABLE = {
     "exports": "errors",
     "command_line": "errors algorithms corpus simulation runs",
     "__main__": "command_line",
-    FACADE: "errors parameters estimators",
+    FACADE: f"{DATA} estimators evaluation",
 }
 ALLOWED = {room: set(others.split()) for room, others in TABLE.items()}
 
