@@ -71,7 +71,7 @@ class NetworkPlan:
         if self.algorithm not in KEEPS_ALL_DOCUMENTS:
             raise ParameterError(
                 f"algorithm must be one of {', '.join(KEEPS_ALL_DOCUMENTS)}; found "
-                f"{self.algorithm!r}. A baseline is no spiking network."
+                f"{self.algorithm!r}. Baselines are not networks."
             )
         for name in ("n_topics", "n_words", "n_docs", "docs_on_chip", "n_private", "weight_bits"):
             value = getattr(self, name)

@@ -120,7 +120,7 @@ def test_mistakes_get_one_line(report, run_folder, tmp_path, capsys):
 def test_a_baseline_is_no_network(report, tmp_path, capsys):
     train_run(RunConfig(algorithm="cgs", n_topics=3, iterations=1), tmp_path / "cgs", quiet=True)
     assert report(["--run", str(tmp_path / "cgs"), "--chip", "loihi1"]) == 2
-    assert "no spiking network" in capsys.readouterr().err
+    assert "Baselines are not networks" in capsys.readouterr().err
 
 
 def test_nytimes_size_in_a_minute_and_two_gigabytes(tmp_path):
