@@ -9,10 +9,11 @@ import shutil
 import sys
 from pathlib import Path
 
+from brian_lda.algorithms import ALGORITHMS
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.corpus.locate import cache_dir
 from brian_lda.errors import BrianLDAError
-from brian_lda.runs import ALGORITHMS, versions
+from brian_lda.runs import versions
 from brian_lda.runs.report import write_report
 from brian_lda.spiking.standalone import cache_folder, compiler_found, shipped_folder
 
@@ -68,8 +69,8 @@ def overview() -> str:
         "",
         "algorithms:",
         *(
-            f"  {name:16s} {_first_line(estimator.__doc__)}"
-            for name, (estimator, _, _) in ALGORITHMS.items()
+            f"  {algorithm.option:16s} {_first_line(algorithm.load_estimator().__doc__)}"
+            for algorithm in ALGORITHMS
         ),
         "",
         "scripts (--help tells their options):",

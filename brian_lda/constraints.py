@@ -148,6 +148,9 @@ def _are_numbers(values: object) -> bool:
     )
 
 
+NO_CONSTRAINTS = Constraints()
+
+
 def heard_tokens(
     alive__alpha: np.ndarray, alive__beta: np.ndarray, words: np.ndarray, docs: np.ndarray
 ) -> np.ndarray:

@@ -60,6 +60,11 @@ class RobbinsMonro:
         _require(self.power >= 0, "power", "at least 0", self.power)
         _require(0 <= self.floor <= self.scale, "floor", "between 0 and scale", self.floor)
 
+    def brian_values(self, owner: str, layer: str) -> dict[str, float]:
+        """Its numbers as the networks name them: {"object.variable": value}."""
+        names = ("scale", "offset", "power", "floor")
+        return {f"{owner}.{name}__{layer}": getattr(self, name) for name in names}
+
 
 @dataclass(frozen=True)
 class VarianceTracking:
@@ -88,6 +93,10 @@ class AdaGrad:
         _require(self.amplification > 0, "amplification", "positive", self.amplification)
         _require(self.epsilon > 0, "epsilon", "positive", self.epsilon)
 
+    def brian_values(self, owner: str, layer: str) -> dict[str, float]:
+        """Its fixed numbers as the networks name them: {"object.variable": value}."""
+        return {f"{owner}.epsilon__{layer}": self.epsilon}
+
 
 @dataclass(frozen=True)
 class RMSProp:
@@ -101,6 +110,11 @@ class RMSProp:
         _require(self.eta > 0, "eta", "positive", self.eta)
         _require(0 <= self.decay < 1, "decay", "in [0, 1)", self.decay)
         _require(self.epsilon > 0, "epsilon", "positive", self.epsilon)
+
+    def brian_values(self, owner: str, layer: str) -> dict[str, float]:
+        """Its numbers as the networks name them: {"object.variable": value}."""
+        numbers = {"eta_0": self.eta, "decay": self.decay, "epsilon": self.epsilon}
+        return {f"{owner}.{name}__{layer}": value for name, value in numbers.items()}
 
 
 EventStepRule = RobbinsMonro | VarianceTracking | AdaGrad
@@ -298,10 +312,10 @@ class BatchParameters:
 
 
 def require_map_prior(lamda: np.ndarray) -> None:
-    """SpikeLDA is MAP: kappa = sum(lambda - 1) must be positive in each term."""
+    """ed- and du-SpikeLDA are MAP: kappa = sum(lambda - 1) must be positive in each term."""
     if lamda.min() <= 1.0:
         raise ParameterError(
-            "SpikeLDA is a MAP estimator and needs doc_topic_prior (lambda) > 1, so that "
+            "ed- and du-SpikeLDA are MAP estimators and need doc_topic_prior (lambda) > 1, so that "
             f"kappa = sum(lambda - 1) is positive; found {lamda.min():g}. Add 1 to a collapsed "
             "sampler's prior (0.1 becomes 1.1), or use SemiSpikeLDA, which takes any lambda > 0."
         )

@@ -13,91 +13,219 @@ The document neuron counts its own spikes and knows N_d, so the end of an iterat
 matter. The winners of the last T iterations are also counted at the word synapses, which make one
 averaged update at the end of the mini-batch: (S) of `semi_spike_lda`.
 
+As there, the network below keeps w = exp M^alpha and p = exp M^beta, in which both rules are linear
+and solved exactly over a step. The paper's Euler steps with RMSProp are `du_spike_lda_paper`.
+
 Deviations from the paper
 -------------------------
 - Remark 2 leaves open how local iterations and averages interleave; the above is our reading.
 - M^beta starts at N(1, 1) whenever a document enters the network, and is dropped with the batch.
-- Step sizes: the paper's is `RMSProp` (v kept in each synapse), the default `RobbinsMonro`.
+- Topic neurons see exp M^alpha + epsilon_w: with `topic_word_prior` = 0 this is the paper's network.
+- Step sizes are Robbins-Monro; eta of a document counts in relaxation times 1/a of its synapses.
 """
 
 from __future__ import annotations
 
-from brian_lda.models.semi_spike_lda import build_batch_circuit, connect_delayed_words
+import numpy as np
+from brian2 import Equations, NeuronGroup, Synapses, linked_var
 
-from brian_lda.constraints import Constraints
-from brian_lda.errors import ParameterError
-from brian_lda.parameters import BatchParameters
-from brian_lda.spiking.circuit import Circuit, Shape
-from brian_lda.spiking.constrained import NO_CONSTRAINTS
-from brian_lda.spiking.inhibition import Inhibition, accepted_signal
-from brian_lda.spiking.plasticity import (
-    WeightRule,
-    count_statements,
-    counter_variables,
-    learn_statements,
-    step_of_counter,
-    synapse_memory,
+from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
+from brian_lda.circuit.inhibition import Inhibition, Race
+from brian_lda.circuit.kept import Kept
+from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
+from brian_lda.models.semi_spike_lda import kept_of_weights, weights
+from brian_lda.parameters import BatchParameters, RobbinsMonro
+
+__all__ = ["KEPT", "constants", "fresh_documents", "kept_of_weights", "weights", "wire"]
+
+REMEMBERS = False
+FIRST_SWEEPS = 0
+
+STEPS = {"word_step": RobbinsMonro, "doc_step": RobbinsMonro}
+INTEGRATOR = "flow"
+KEPT = (
+    Kept("alpha.w", "topic, word", written_by=("update",)),
+    Kept("alpha.N_zw", "topic, word", fill=0.0),
+    Kept("topics.N_z", "topic"),
+    Kept("topics.n_spikes", "topic"),
+    Kept("beta.p", "doc, topic", written_by=("learn",)),
+    Kept("beta.C_zd", "doc, topic", fill=0.0),
+    Kept("documents.n_seen", "doc", fill=0.0),
+    Kept("documents.n_beta", "doc", fill=0.0),
 )
 
-DOCUMENT_RULE = WeightRule(
-    layer="beta",
-    direction="(C_zd + lamda_post - 1)/N_d_pre*exp(-M__beta) - 1/kappa_pre - 1/N_d_pre",  # (D)
-    flow="log1p((C_zd + lamda_post - 1)/N_d_pre*gain__beta*exp(-M__beta))"
-    " - (1/kappa_pre + 1/N_d_pre)*eta__beta",
-    decay="1/kappa_pre + 1/N_d_pre",
-    paced_by="_pre",
-)
-END_OF_ITERATION = "ends = accepted_post*int(n_seen_pre + 1 == N_d_pre)"  # the N_d-th token
-LARGEST = "log(1e30)"  # only an Euler step gets there
 
+def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -> Circuit:
+    """The network as Brian objects, without values; see `semi_spike_lda.wire`."""
+    inhibition = inhibition or Race()
+    net = Circuit(sizes, prefix)
 
-def build(
-    parameters: BatchParameters,
-    shape: Shape,
-    inhibition: Inhibition,
-    record: tuple[str, ...] = (),
-    constraints: Constraints = NO_CONSTRAINTS,
-) -> Circuit:
-    """The network as Brian objects, without values; see `semi_spike_lda.build`."""
-    if constraints.packet_loss > 0:
-        raise ParameterError(
-            "packet_loss must be 0 in a network with delayed updates: a chip that misses the last "
-            "token of a document counts on into its next iteration. Use SpikeLDA(update='event') "
-            "or SpikePLSI."
-        )
-    step = parameters.doc_step
-    own, shared = counter_variables(DOCUMENT_RULE, step)
-    accepted = accepted_signal(inhibition, constraints.gates)
-    after_token = (
-        f"ends = {accepted}*int(n_seen + 1 == N_d)\nn_seen = (n_seen + {accepted})*(1 - ends)\n"
+    words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
+    documents = net.clamped_layer(
+        "documents",
+        sizes.n_docs,
+        """
+        N_d : 1
+        per_token : 1                        # 1/N_d
+        a : 1                                # 1/kappa + 1/N_d
+        n_seen : 1                           # own tokens in this iteration
+        n_beta : 1                           # own iterations so far
+        scale__beta : 1 (shared, constant)
+        offset__beta : 1 (shared, constant)
+        power__beta : 1 (shared, constant)
+        floor__beta : 1 (shared, constant)
+        eta = clip(scale__beta*(1 + n_beta/offset__beta)**(-power__beta), floor__beta, scale__beta) : 1
+        fade : 1                             # exp(-a eta), eta in units of 1/a
+        gain : 1                             # (1 - exp(-a eta))/a
+        accepted : integer (linked)          # 1 if the token has found its winner
+        """,
+        reset="""
+        ends = accepted*int(n_seen + 1 == N_d)
+        n_seen = (n_seen + accepted)*(1 - ends)
+        n_beta += ends
+        fade = exp(-eta)
+        gain = -expm1(-eta)/a
+        """,
     )
-    circuit = build_batch_circuit(
-        parameters,
-        shape,
-        inhibition,
-        record,
-        constraints,
-        topic_model="lamda : 1\n",
-        document_state=("N_d", "n_seen", *own),
-        document_shared=("kappa", *shared),
-        after_token=after_token + count_statements(DOCUMENT_RULE, step, event="ends"),
+    topics = NeuronGroup(
+        sizes.n_topics,
+        Equations("""
+        rate : 1                             # exp(u): what the neuron fires at, Alg. 1 line 6
+        u = log(rate) : 1                    # its input, Alg. 1 line 5
+        lamda : 1
+        N_z : 1                              # own spikes in the kept sweeps of this mini-batch
+        N_z_batch : 1                        # ... when the mini-batch has ended, for the synapses
+        n_spikes : 1                         # own spikes per sweep, in all mini-batches
+        n_kept : 1 (shared, constant)        # T
+        s : 1                                # step of this mini-batch
+        scale__alpha : 1 (shared, constant)
+        offset__alpha : 1 (shared, constant)
+        power__alpha : 1 (shared, constant)
+        floor__alpha : 1 (shared, constant)
+        """)
+        + IN_BATCH
+        + inhibition.equations,
+        threshold="h > 0",
+        reset="N_z += counting",
+        events={**BATCH_EVENT, **inhibition.events},
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}topics",
+    )  # fmt: skip
+    topics.run_regularly(
+        """
+        rate = 0
+        h = 0
+        accepted = 0
+        """,
+        when="start",
+        name=f"{prefix}topics_forget",
     )
-    connect_delayed_words(circuit, parameters)
-    learn = learn_statements(DOCUMENT_RULE, step, parameters.integrator, switch="ends")
-    circuit.connect(
-        circuit.documents,
-        name="beta",
-        model="M__beta : 1\nC_zd : 1\n" + synapse_memory("beta", step),
+    topics.run_on_event(
+        "end_of_batch",
+        """
+        first = 1 + n_spikes/offset__alpha   # eta_n from n = n_spikes to n_spikes + N_z/T, summed
+        last = 1 + (n_spikes + N_z/n_kept)/offset__alpha
+        is_log = int(power__alpha == 1)
+        integral = is_log*log(last/first) + (1 - is_log)*(last**(1 - power__alpha) - first**(1 - power__alpha))/(1 - power__alpha + is_log)
+        s = clip(scale__alpha*offset__alpha*integral, floor__alpha*N_z/n_kept, inf)
+        n_spikes += N_z/n_kept
+        N_z_batch = N_z
+        N_z = 0
+        """,
+        when="end",
+        order=1,
+    )  # fmt: skip
+    net.listen(topics)
+    inhibition.connect(net)
+    documents.accepted = linked_var(net.inhibition, "accepted")
+    connect_batch(net)
+
+    alpha = Synapses(
+        words,
+        topics,
+        """
+        w : 1                                # exp M^alpha
+        M__alpha = log(w) : 1
+        N_zw : 1                             # eligibility: kept winners of this synapse
+        """,
         on_pre={
-            "excite": "u_post += M__beta",  # Alg. 1 line 5
-            "learn": f"C_zd += h_post\n{END_OF_ITERATION}\n{learn}\n"
-            f"M__beta = clip(M__beta, -{LARGEST}, {LARGEST})\nC_zd *= 1 - ends",
+            "excite": "rate_post = w + epsilon_pre",    # Alg. 1 line 5
+            "count": "N_zw += h_post*counting_post",
         },
-        when={"excite": "excite", "learn": "learn"},
-        weight="M__beta",
-        written_by=("learn",),
-    )
-    circuit.first_values += [
-        (circuit.documents, *item) for item in step_of_counter(DOCUMENT_RULE, step).items()
-    ]
-    return circuit
+        on_post={
+            "update": """
+                w = exp(-s_post)*w - expm1(-s_post)*N_zw/clip(N_z_batch_post, 1, inf)  # (S)
+                w = clip(w, 1e-300, inf)
+                N_zw = 0
+                """
+        },
+        on_event={"excite": "spike", "count": "spike", "update": "end_of_batch"},
+        delay=no_delay("excite", "count", "update"),
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}alpha",
+    )  # fmt: skip
+    alpha.connect()
+    beta = Synapses(
+        documents,
+        topics,
+        """
+        p : 1                                # exp M^beta
+        M__beta = log(p) : 1
+        C_zd : 1                             # eligibility: winners of this iteration
+        """,
+        on_pre={
+            "excite": "rate_post *= p",      # Alg. 1 line 5
+            "learn": """
+                C_zd += h_post
+                ends = accepted_post*int(n_seen_pre + 1 == N_d_pre)  # the N_d-th token
+                moved = fade_pre*p + gain_pre*(C_zd + lamda_post - 1)*per_token_pre  # (D)
+                p = ends*moved + (1 - ends)*p
+                C_zd *= 1 - ends
+                """,
+        },
+        delay=no_delay("excite", "learn"),
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}beta",
+    )  # fmt: skip
+    beta.connect()
+    alpha.excite.when, alpha.excite.order = "excite", 0
+    beta.excite.when, beta.excite.order = "excite", 5
+    alpha.count.when = beta.learn.when = "learn"
+    alpha.update.when, alpha.update.order = "end", 2
+    net.add(alpha=alpha, beta=beta)
+    net.first_values += [("documents.fade", "exp(-eta)"), ("documents.gain", "-expm1(-eta)/a")]
+    return net
+
+
+def constants(
+    parameters: BatchParameters, epsilon: np.ndarray, doc_lengths: np.ndarray, n_docs: int
+) -> dict[str, np.ndarray | float]:
+    """What the network only reads in a mini-batch; see `semi_spike_lda.constants`."""
+    N_d = np.maximum(doc_lengths, 1)
+    kappa = float((parameters.doc_topic_prior - 1.0).sum())
+    return {
+        "words.epsilon": epsilon,
+        "documents.N_d": N_d,
+        "documents.per_token": 1.0 / N_d,
+        "documents.a": 1.0 / kappa + 1.0 / N_d,
+        "topics.lamda": parameters.doc_topic_prior,
+        "topics.n_kept": float(parameters.local_iterations),
+        **parameters.word_step.brian_values("topics", "alpha"),
+        **parameters.doc_step.brian_values("documents", "beta"),
+    }
+
+
+def fresh_documents(
+    parameters: BatchParameters, n_docs: int, n_tokens: int, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """What is kept of the documents of a mini-batch when it begins: M^beta ~ N(1, 1)."""
+    n_topics = parameters.n_topics
+    return {
+        "p": np.exp(rng.normal(1.0, 1.0, (n_docs, n_topics))),
+        "C_zd": np.zeros((n_docs, n_topics)),
+        "n_seen": np.zeros(n_docs),
+        "n_beta": np.zeros(n_docs),
+    }

@@ -17,200 +17,214 @@ the comments: (3a) its first line, (3b) its second]:
 
 with :math:`\kappa = \sum_z (\lambda_z - 1)`.
 
-Three forms, the same fixed points
-----------------------------------
-Euler    (3) as printed. (3a) acts on all V synapses of the winner: a pathway on the topic spike.
-Flow     both lines are linear in p = exp M, dp/ds = c - a p. Over a step eta,
-         M <- M - a eta + log(1 + c gain exp(-M)) with gain = (exp(a eta) - 1)/a, exactly. Stable
-         for any eta, where Euler overshoots by eta exp(-M).
-Gauge    M_zw = m_zw - a_z: the "-eta" of (3a), the same for all V synapses of the winner, is kept
-         in the neuron as a_z. A spike then writes one word synapse and one offset. The same
-         numbers, and O(K) a token instead of O(V). Needs one eta per neuron (Robbins-Monro).
+The network below is these equations written for exp M instead of M:
+
+Rate form   A topic neuron fires at the rate exp(u), a product: exp M^alpha times exp M^beta. The
+            synapses keep the factors, so that nothing has to be exponentiated in a race.
+Flow        For P = exp M both lines are linear, dP/ds = c - a P, and solved exactly over a step:
+            P <- P + gain (c - a P), gain = (1 - exp(-a eta))/a. Same fixed points as (3), stable
+            for any eta, where the paper's Euler step overshoots by eta exp(-M). The Euler form,
+            literally, is `ed_spike_lda_paper`.
+Gauge       exp M^alpha_zw = w_zw g_z: the "-eta" of (3a), the same for all V synapses of the winner,
+            is kept in the neuron as g_z = exp(-sum of eta). A spike then writes one word synapse
+            and one number of the neuron. The same numbers, and O(K) a token instead of O(V).
 
 Deviations from the paper
 -------------------------
 - N_d of an empty document is taken as 1; it is never presented.
-- Topic neurons see J = log(exp M^alpha + epsilon_w): with epsilon = 0, J = M^alpha and this is the
-  paper's network. Its synapses that have lost a few races fall silent for good, and rare words
-  stay with the topic that won them first. The rules (3) are untouched.
-- Step sizes: the paper's are `VarianceTracking` for M^alpha and `AdaGrad` for M^beta; the default
-  is `RobbinsMonro`, which the gauge needs (`brian_lda.parameters`).
-
-Options: fan-in pruning [appendix "Network pruning"; `PRUNED` below] and the limits of chips
-(`brian_lda.constraints`).
+- Topic neurons see exp M^alpha + epsilon_w: with epsilon = 0 this is the paper's network. Its
+  synapses that have lost a few races fall silent for good, and rare words stay with the topic that
+  won them first. The rules (3) are untouched.
+- Step sizes are Robbins-Monro, one counter per neuron, as the gauge needs; eta of a document counts
+  in relaxation times 1/a of its synapses. Variance tracking and AdaGrad: `ed_spike_lda_paper`.
 """
 
 from __future__ import annotations
 
-from brian_lda.constraints import Constraints
-from brian_lda.parameters import EventDrivenParameters
-from brian_lda.spiking.circuit import Circuit, Shape, build_circuit
-from brian_lda.spiking.constrained import NO_CONSTRAINTS
-from brian_lda.spiking.inhibition import Inhibition, accepted_signal
-from brian_lda.spiking.plasticity import (
-    WeightRule,
-    count_statements,
-    counter_variables,
-    learn_statements,
-    potentiation,
-    step_of_counter,
-    step_statements,
-    synapse_memory,
+from collections.abc import Mapping
+
+import numpy as np
+from brian2 import Equations, NeuronGroup, Synapses, linked_var
+
+from brian_lda.circuit.circuit import Circuit, Sizes, Values, no_delay
+from brian_lda.circuit.inhibition import Inhibition, Race
+from brian_lda.circuit.kept import Kept
+from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+
+SMALLEST = 1e-100  # of exp M^alpha; a synapse that has lost that much is silent for good
+
+STEPS = {"word_step": RobbinsMonro, "doc_step": RobbinsMonro}
+INTEGRATOR = "flow"
+KEPT = (
+    Kept("alpha.w", "topic, word", written_by=("learn",), gauge=True),
+    Kept("topics.g", "topic"),
+    Kept("beta.p", "doc, topic", written_by=("learn",)),
+    Kept("topics.n_alpha", "topic"),
+    Kept("documents.n_beta", "doc", fill=0.0),
 )
 
-WORD_RULE = WeightRule(
-    layer="alpha",
-    direction="x__alpha*exp(-M__alpha) - 1",  # (3a); h_z is the topic spike that triggers it
-    flow="log1p(x__alpha*gain__alpha*exp(-M__alpha)) - eta__alpha",
-    decay="1",
-    paced_by="_post",
-)
-DOCUMENT_RULE = WeightRule(
-    layer="beta",
-    direction="(h_post + (lamda_post - 1)/N_d_pre)*exp(-M__beta) - 1/kappa_pre - 1/N_d_pre",  # (3b)
-    flow="log1p((h_post + (lamda_post - 1)/N_d_pre)*gain__beta*exp(-M__beta))"
-    " - (1/kappa_pre + 1/N_d_pre)*eta__beta",
-    decay="1/kappa_pre + 1/N_d_pre",
-    paced_by="_pre",
-)
 
-CLAMPED = """
-t_clamped : second                       # when this synapse last saw its word
-x__alpha = int(t_clamped == t) : integer # the clamp x of Alg. 1, as the synapse sees it
-M__alpha : 1
-"""
-GAUGED = """
-m__alpha : 1
-M__alpha = m__alpha - a__alpha_post : 1
-"""
-PRUNED = """
-is_private : integer                     # 0: this word shares the one fixed synapse of the topic
-"""
-J__ALPHA = "log(exp(M__alpha) + epsilon_pre)"  # what a topic neuron sees of M^alpha, if smoothed
-GAUGE_LEARN = {  # (3a) on the active synapse; "-1" is a__alpha += eta in the neuron
-    "euler": "m__alpha += h_post*eta__alpha*exp(-M__alpha)",
-    "flow": "m__alpha += potentiation(h_post, gain__alpha, M__alpha)",  # log1p(h gain exp(-M))
-}
-
-
-def build(
-    parameters: EventDrivenParameters,
-    shape: Shape,
-    inhibition: Inhibition,
-    record: tuple[str, ...] = (),
-    constraints: Constraints = NO_CONSTRAINTS,
-    pruned: bool = False,
-) -> Circuit:
+def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -> Circuit:
     """The network as Brian objects, without values.
 
     Parameters
     ----------
-    parameters : EventDrivenParameters
-        Step rules, integrator and gauge choose the equations; the numbers are set at run time.
-    shape : Shape
-    inhibition : Race or Poisson
-    record : tuple of str
-        Layers to record besides the winners.
-    constraints : Constraints
-    pruned : bool
-        Whether some words share one fixed synapse onto each topic neuron (gauge form only).
+    sizes : Sizes
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    prefix : str
+        Begins the names of all objects.
     """
-    return build_event_driven(
-        parameters, shape, inhibition, record, constraints, pruned,
-        document_rule=DOCUMENT_RULE, topic_constants="lamda : 1",
-        document_constants=("N_d",), document_shared=("kappa",),
+    inhibition = inhibition or Race()
+    net = Circuit(sizes, prefix)
+
+    words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
+    documents = net.clamped_layer(
+        "documents",
+        sizes.n_docs,
+        """
+        per_token : 1                        # 1/N_d
+        a : 1                                # 1/kappa + 1/N_d
+        n_beta : 1                           # own tokens so far
+        scale__beta : 1 (shared, constant)
+        offset__beta : 1 (shared, constant)
+        power__beta : 1 (shared, constant)
+        floor__beta : 1 (shared, constant)
+        eta = clip(scale__beta*(1 + n_beta/offset__beta)**(-power__beta), floor__beta, scale__beta) : 1
+        gain : 1                             # (1 - exp(-a eta))/a, eta in units of 1/a
+        accepted : integer (linked)          # 1 if the token has found its winner
+        """,
+        reset="""
+        n_beta += accepted
+        gain = -expm1(-eta)/a
+        """,
+    )
+    topics = NeuronGroup(
+        sizes.n_topics,
+        Equations("""
+        rate : 1                             # exp(u): what the neuron fires at, Alg. 1 line 6
+        u = log(rate) : 1                    # its input, Alg. 1 line 5
+        g : 1                                # exp(-a_z), what all word synapses have lost
+        n_alpha : 1                          # own spikes so far
+        scale__alpha : 1 (shared, constant)
+        offset__alpha : 1 (shared, constant)
+        power__alpha : 1 (shared, constant)
+        floor__alpha : 1 (shared, constant)
+        eta = clip(scale__alpha*(1 + n_alpha/offset__alpha)**(-power__alpha), floor__alpha, scale__alpha) : 1
+        gain : 1                             # exp(eta) - 1
+        grain : 1 (shared, constant)         # a_z is folded back into w in multiples of it
+        lamda : 1
+        """)
+        + inhibition.equations,
+        threshold="h > 0",
+        reset="""
+        g *= exp(-eta)                       # (3a), the -1 of all V synapses
+        n_alpha += 1
+        gain = expm1(eta)
+        """,
+        events={"fold": "g < 1e-60", **inhibition.events},
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}topics",
     )  # fmt: skip
-
-
-def build_event_driven(
-    parameters: EventDrivenParameters,
-    shape: Shape,
-    inhibition: Inhibition,
-    record: tuple[str, ...],
-    constraints: Constraints,
-    pruned: bool,
-    *,
-    document_rule: WeightRule,
-    topic_constants: str = "",
-    document_constants: tuple[str, ...] = (),
-    document_shared: tuple[str, ...] = (),
-) -> Circuit:
-    """The circuit of ed-SpikeLDA and ed-SpikePLSI, which differ in the rule of M^beta."""
-    step__alpha, step__beta = parameters.word_step, parameters.doc_step
-    own__alpha, shared__alpha = counter_variables(WORD_RULE, step__alpha)
-    own__beta, shared__beta = counter_variables(document_rule, step__beta)
-    topic_model = [topic_constants, *(f"{name} : 1" for name in own__alpha)]
-    topic_model += [f"{name} : 1 (shared, constant)" for name in shared__alpha]
-    after_spike = count_statements(WORD_RULE, step__alpha)
-    if parameters.gauge:
-        topic_model.append("a__alpha : 1")
-        after_spike = "a__alpha += eta_n__alpha\n" + after_spike  # the "-eta" of (3a)
-    if pruned:
-        topic_model.append("shared : 1")  # log(p/(V - n)), fixed
-    accepted = accepted_signal(inhibition, constraints.gates)
-    circuit = build_circuit(
-        shape,
-        inhibition,
-        topic_model="\n".join(topic_model),
-        after_spike=after_spike,
-        word_state=("epsilon",) if parameters.smoothed else (),
-        document_state=(*document_constants, *own__beta),
-        document_shared=(*document_shared, *shared__beta),
-        after_token=count_statements(document_rule, step__beta, event=accepted),
-        constraints=constraints,
-        record=record,
+    topics.run_regularly(
+        """
+        rate = 0
+        h = 0
+        accepted = 0
+        """,
+        when="start",
+        name=f"{prefix}topics_forget",
     )
-    _connect_words(circuit, parameters, pruned)
-    circuit.connect(
-        circuit.documents,
-        name="beta",
-        model="M__beta : 1\n" + synapse_memory("beta", step__beta),
+    net.listen(topics)
+    inhibition.connect(net)
+    documents.accepted = linked_var(net.inhibition, "accepted")
+
+    alpha = Synapses(
+        words,
+        topics,
+        """
+        w : 1                                # exp(m), M = m - a_z
+        M__alpha = log(w*g_post) : 1
+        """,
         on_pre={
-            "excite": "u_post += M__beta",  # Alg. 1 line 5
-            "learn": learn_statements(
-                document_rule, step__beta, parameters.integrator, switch="learns_post"
-            ),
+            "excite": "rate_post = w*g_post + epsilon_pre",  # Alg. 1 line 5
+            "learn": "w += h_post*gain_post/g_post",         # (3a), x exp(-M)
         },
-        when={"excite": "excite", "learn": "learn"},
-        weight="M__beta",
-        written_by=("learn",),
-    )
-    circuit.first_values += [
-        (circuit.topics, *item) for item in step_of_counter(WORD_RULE, step__alpha).items()
-    ] + [(circuit.documents, *item) for item in step_of_counter(document_rule, step__beta).items()]
-    return circuit
+        on_post={  # before g underflows, w takes over what it stands for, in whole grains of a_z
+            "fold": "w = clip(w*exp(-grain_post*floor(-log(g_post)/grain_post)), smallest, inf)"
+        },
+        on_event={"excite": "spike", "learn": "spike", "fold": "fold"},
+        delay=no_delay("excite", "learn", "fold"),
+        clock=net.clock,
+        namespace={"smallest": SMALLEST},
+        name=f"{prefix}alpha",
+    )  # fmt: skip
+    alpha.connect()
+    beta = Synapses(
+        documents,
+        topics,
+        """
+        p : 1                                # exp M^beta
+        M__beta = log(p) : 1
+        """,
+        on_pre={
+            "excite": "rate_post *= p",  # Alg. 1 line 5
+            "learn": "p += accepted_post*gain_pre*(h_post + (lamda_post - 1)*per_token_pre - a_pre*p)",  # (3b)
+        },
+        delay=no_delay("excite", "learn"),
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}beta",
+    )  # fmt: skip
+    beta.connect()
+    alpha.excite.when, alpha.excite.order = "excite", 0
+    beta.excite.when, beta.excite.order = "excite", 5
+    alpha.learn.when = beta.learn.when = "learn"
+    topics.set_event_schedule("fold", when="end", order=0)
+    alpha.fold.when, alpha.fold.order = "end", 1
+    topics.run_on_event("fold", "g *= exp(grain*floor(-log(g)/grain))", when="end", order=2)
+    net.add(alpha=alpha, beta=beta)
+    net.first_values += [("topics.gain", "expm1(eta)"), ("documents.gain", "-expm1(-eta)/a")]
+    return net
 
 
-def _connect_words(circuit: Circuit, parameters: EventDrivenParameters, pruned: bool) -> None:
-    """Word synapses: gauge form (plastic when the word fires) or (3a) literally (on the spike)."""
-    step, integrator = parameters.word_step, parameters.integrator
-    seen = J__ALPHA if parameters.smoothed else "M__alpha"
-    excite = f"u_post += {seen}"  # Alg. 1 line 5
-    if parameters.gauge:
-        learn = GAUGE_LEARN[integrator]
-        if pruned:
-            excite = f"u_post += is_private*{seen} + (1 - is_private)*shared_post"
-            learn = learn.replace("h_post", "is_private*h_post")
-        circuit.connect(
-            circuit.words,
-            name="alpha",
-            model=GAUGED + (PRUNED if pruned else ""),
-            on_pre={"excite": excite, "learn": step_statements(WORD_RULE, step) + learn},
-            namespace={"potentiation": potentiation},
-            when={"excite": "excite", "learn": "learn"},
-            weight="m__alpha",
-            written_by=("learn",),
-            offset="a__alpha_post",
-        )
-    else:
-        synapses = circuit.connect(
-            circuit.words,
-            name="alpha",
-            model=CLAMPED + synapse_memory("alpha", step),
-            on_pre={"excite": f"{excite}\nt_clamped = t"},
-            on_post={"learn": learn_statements(WORD_RULE, step, integrator)},
-            when={"excite": "excite", "learn": "learn"},
-            weight="M__alpha",
-            written_by=("learn",),
-        )
-        circuit.first_values.append((synapses, "t_clamped", "-1*second"))  # no word seen yet
+def constants(
+    parameters: EventDrivenParameters, n_words: int, doc_lengths: np.ndarray
+) -> dict[str, np.ndarray | float]:
+    """What the network reads and never writes, by "object.variable".
+
+    Parameters
+    ----------
+    parameters : EventDrivenParameters
+    n_words : int
+    doc_lengths : int array [doc]
+        N_d.
+    """
+    per_token = 1.0 / np.maximum(doc_lengths, 1)
+    assert parameters.doc_topic_prior is not None
+    return {
+        "words.epsilon": np.broadcast_to(parameters.epsilon, (n_words,)),
+        "documents.per_token": per_token,
+        "documents.a": 1.0 / parameters.kappa + per_token,
+        "topics.lamda": parameters.doc_topic_prior,
+        "topics.grain": 1.0,
+        **parameters.word_step.brian_values("topics", "alpha"),
+        **parameters.doc_step.brian_values("documents", "beta"),
+    }
+
+
+def kept_of_weights(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What is kept, from M^alpha, M^beta and the counters, as the rate-level twin has them."""
+    return {
+        "w": np.exp(state["M__alpha"]),
+        "g": np.ones(len(state["M__alpha"])),
+        "p": np.exp(state["M__beta"]),
+        "n_alpha": state["n_alpha"],
+        "n_beta": state["n_beta"],
+    }
+
+
+def weights(kept: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """M^alpha [topic, word] and M^beta [doc, topic]."""
+    return {"M__alpha": np.log(kept["w"] * kept["g"][:, None]), "M__beta": np.log(kept["p"])}

@@ -1,45 +1,156 @@
 r"""ed-SpikePLSI: online maximum-likelihood pLSI, ed-SpikeLDA without a prior.
 
-Xiao, Chen & Zhu (AAAI 2018), appendix "Online SNN implementation of pLSI". The network and the rule
-of M^alpha are those of Alg. 3 (`ed_spike_lda`); M^beta follows [Eq. "ML discrete dynamics", second
-line, called (P) below; kappa = 1]
+Xiao, Chen & Zhu (AAAI 2018), appendix "Online SNN implementation of pLSI". The rule of M^alpha is
+(3a) of Alg. 3 (`ed_spike_lda`); M^beta follows [Eq. "ML discrete dynamics", second line, called (P)
+below; kappa = 1]
 
 .. math::
     M^\beta_{zd} \leftarrow M^\beta_{zd} + \eta\,x^\beta_d \big(h_z e^{-M^\beta_{zd}} - 1\big)
     \quad \forall d, z
 
-The paper starts every M^beta at log(1/K) and uses `VarianceTracking` for both weights.
+Rate form, flow and gauge are those of `ed_spike_lda`: the network keeps exp M^alpha = w g and
+p = exp M^beta, in which (P) is dp/ds = h - p. The paper's literal form is `ed_spike_plsi_paper`.
+
+Deviation: a p that has lost its last race falls towards 0, and is held at 1e-100, so that
+the product of two rates is a number.
 """
 
 from __future__ import annotations
 
-from brian_lda.models.ed_spike_lda import build_event_driven
+import numpy as np
+from brian2 import Equations, NeuronGroup, Synapses, linked_var
 
-from brian_lda.constraints import Constraints
-from brian_lda.parameters import EventDrivenParameters
-from brian_lda.spiking.circuit import Circuit, Shape
-from brian_lda.spiking.constrained import NO_CONSTRAINTS
-from brian_lda.spiking.inhibition import Inhibition
-from brian_lda.spiking.plasticity import WeightRule
+from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
+from brian_lda.circuit.inhibition import Inhibition, Race
+from brian_lda.models.ed_spike_lda import KEPT, SMALLEST, kept_of_weights, weights
+from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 
-DOCUMENT_RULE = WeightRule(
-    layer="beta",
-    direction="h_post*exp(-M__beta) - 1",  # (P)
-    flow="log1p(h_post*gain__beta*exp(-M__beta)) - eta__beta",
-    decay="1",
-    paced_by="_pre",
-)
+__all__ = ["KEPT", "constants", "kept_of_weights", "weights", "wire"]
+
+STEPS = {"word_step": RobbinsMonro, "doc_step": RobbinsMonro}
+INTEGRATOR = "flow"
 
 
-def build(
-    parameters: EventDrivenParameters,
-    shape: Shape,
-    inhibition: Inhibition,
-    record: tuple[str, ...] = (),
-    constraints: Constraints = NO_CONSTRAINTS,
-    pruned: bool = False,
-) -> Circuit:
-    """The network as Brian objects, without values; see `ed_spike_lda.build`."""
-    return build_event_driven(
-        parameters, shape, inhibition, record, constraints, pruned, document_rule=DOCUMENT_RULE
+def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -> Circuit:
+    """The network as Brian objects, without values; see `ed_spike_lda.wire`."""
+    inhibition = inhibition or Race()
+    net = Circuit(sizes, prefix)
+
+    words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
+    documents = net.clamped_layer(
+        "documents",
+        sizes.n_docs,
+        """
+        n_beta : 1                           # own tokens so far
+        scale__beta : 1 (shared, constant)
+        offset__beta : 1 (shared, constant)
+        power__beta : 1 (shared, constant)
+        floor__beta : 1 (shared, constant)
+        eta = clip(scale__beta*(1 + n_beta/offset__beta)**(-power__beta), floor__beta, scale__beta) : 1
+        gain : 1                             # 1 - exp(-eta)
+        accepted : integer (linked)          # 1 if the token has found its winner
+        """,
+        reset="""
+        n_beta += accepted
+        gain = -expm1(-eta)
+        """,
     )
+    topics = NeuronGroup(
+        sizes.n_topics,
+        Equations("""
+        rate : 1                             # exp(u): what the neuron fires at, Alg. 1 line 6
+        u = log(rate) : 1                    # its input, Alg. 1 line 5
+        g : 1                                # exp(-a_z), what all word synapses have lost
+        n_alpha : 1                          # own spikes so far
+        scale__alpha : 1 (shared, constant)
+        offset__alpha : 1 (shared, constant)
+        power__alpha : 1 (shared, constant)
+        floor__alpha : 1 (shared, constant)
+        eta = clip(scale__alpha*(1 + n_alpha/offset__alpha)**(-power__alpha), floor__alpha, scale__alpha) : 1
+        gain : 1                             # exp(eta) - 1
+        grain : 1 (shared, constant)         # a_z is folded back into w in multiples of it
+        """)
+        + inhibition.equations,
+        threshold="h > 0",
+        reset="""
+        g *= exp(-eta)                       # (3a), the -1 of all V synapses
+        n_alpha += 1
+        gain = expm1(eta)
+        """,
+        events={"fold": "g < 1e-60", **inhibition.events},
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}topics",
+    )  # fmt: skip
+    topics.run_regularly(
+        """
+        rate = 0
+        h = 0
+        accepted = 0
+        """,
+        when="start",
+        name=f"{prefix}topics_forget",
+    )
+    net.listen(topics)
+    inhibition.connect(net)
+    documents.accepted = linked_var(net.inhibition, "accepted")
+
+    alpha = Synapses(
+        words,
+        topics,
+        """
+        w : 1                                # exp(m), M = m - a_z
+        M__alpha = log(w*g_post) : 1
+        """,
+        on_pre={
+            "excite": "rate_post = w*g_post + epsilon_pre",  # Alg. 1 line 5
+            "learn": "w += h_post*gain_post/g_post",         # (3a), x exp(-M)
+        },
+        on_post={  # before g underflows, w takes over what it stands for, in whole grains of a_z
+            "fold": "w = clip(w*exp(-grain_post*floor(-log(g_post)/grain_post)), smallest, inf)"
+        },
+        on_event={"excite": "spike", "learn": "spike", "fold": "fold"},
+        delay=no_delay("excite", "learn", "fold"),
+        clock=net.clock,
+        namespace={"smallest": SMALLEST},
+        name=f"{prefix}alpha",
+    )  # fmt: skip
+    alpha.connect()
+    beta = Synapses(
+        documents,
+        topics,
+        """
+        p : 1                                # exp M^beta
+        M__beta = log(p) : 1
+        """,
+        on_pre={
+            "excite": "rate_post *= p",      # Alg. 1 line 5
+            "learn": "p = clip(p + accepted_post*gain_pre*(h_post - p), smallest, inf)",  # (P)
+        },
+        delay=no_delay("excite", "learn"),
+        clock=net.clock,
+        namespace={"smallest": SMALLEST},
+        name=f"{prefix}beta",
+    )  # fmt: skip
+    beta.connect()
+    alpha.excite.when, alpha.excite.order = "excite", 0
+    beta.excite.when, beta.excite.order = "excite", 5
+    alpha.learn.when = beta.learn.when = "learn"
+    topics.set_event_schedule("fold", when="end", order=0)
+    alpha.fold.when, alpha.fold.order = "end", 1
+    topics.run_on_event("fold", "g *= exp(grain*floor(-log(g)/grain))", when="end", order=2)
+    net.add(alpha=alpha, beta=beta)
+    net.first_values += [("topics.gain", "expm1(eta)"), ("documents.gain", "-expm1(-eta)")]
+    return net
+
+
+def constants(
+    parameters: EventDrivenParameters, n_words: int, doc_lengths: np.ndarray
+) -> dict[str, np.ndarray | float]:
+    """What the network reads and never writes, by "object.variable"; see `ed_spike_lda`."""
+    return {
+        "words.epsilon": np.broadcast_to(parameters.epsilon, (n_words,)),
+        "topics.grain": 1.0,
+        **parameters.word_step.brian_values("topics", "alpha"),
+        **parameters.doc_step.brian_values("documents", "beta"),
+    }

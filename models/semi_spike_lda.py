@@ -17,192 +17,223 @@ reaches all its word synapses [Eq. "semi-likelihood discrete dynamics", called (
           \big[N_{zw} e^{-M^\alpha_{zw}} - N_z\big] \quad \forall w, z
 
 Written with a step s_z = eta N_z / (|D|T) this is the rule of ed-SpikeLDA with the batch's average
-N_zw / N_z in place of one spike, M <- M + s (N_zw/N_z exp(-M) - 1), and its exact flow is the same.
+N_zw / N_z in place of one spike, M <- M + s (N_zw/N_z exp(-M) - 1). The network below keeps w = exp M,
+in which it is linear, dw/ds = N_zw/N_z - w, and solved exactly: w moves by 1 - exp(-s) of the way. It
+keeps p = exp M^beta, the counts themselves: tau_1 takes 1 away, tau_2 adds 1. The paper's Euler step
+with RMSProp is `semi_spike_lda_paper`.
 
 The document layer has as many neurons as the mini-batch has documents: their synapses begin at
-log lambda, and are dropped with the batch.
+lambda, and are dropped with the batch.
 
 Deviations from the paper
 -------------------------
 - Alg. 4 prints phi_z for the prior of M^beta; it is lambda_z.
 - The first assignment of a token is drawn by a race without negative phase, given the tokens before
   it (Alg. 4 leaves it open): one sweep more.
-- Topic neurons see J = log(exp M^alpha + epsilon_w), fixed during a mini-batch: with
-  `topic_word_prior` = 0, J = M^alpha and this is the paper's network.
-- Step sizes: the paper's is `RMSProp`, v kept in each synapse; `RobbinsMonro` sums the steps of the
-  N_z/T spikes, kept in the neuron.
+- Topic neurons see exp M^alpha + epsilon_w: with `topic_word_prior` = 0 this is the paper's network.
+- The step s_z is the sum of the Robbins-Monro steps of the N_z/T spikes: the batch moves as far as
+  its spikes one by one would.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
-from brian2 import linked_var
-from brian_lda.models.spike_cgs import connect_counting
+import numpy as np
+from brian2 import Equations, NeuronGroup, Synapses
 
-from brian_lda.constraints import Constraints
+from brian_lda.circuit.assignments import NEVER_ASSIGNED, RECALL_EVENT, RECALLED, connect_memory
+from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
+from brian_lda.circuit.inhibition import Inhibition, Race
+from brian_lda.circuit.kept import Kept
+from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
 from brian_lda.parameters import BatchParameters, RobbinsMonro
-from brian_lda.spiking.assignments import (
-    RECALL,
-    RECALL_EVENT,
-    RECALLED_TOPIC,
-    add_assignment_memory,
+
+REMEMBERS = True  # the last assignment of every token of the mini-batch
+FIRST_SWEEPS = 1  # before the T sweeps of burn-in
+
+STEPS = {"word_step": RobbinsMonro}
+INTEGRATOR = "flow"
+KEPT = (
+    Kept("alpha.w", "topic, word", written_by=("update",)),
+    Kept("alpha.N_zw", "topic, word", fill=0.0),
+    Kept("topics.N_z", "topic"),
+    Kept("topics.n_spikes", "topic"),
+    Kept("beta.p", "doc, topic", written_by=("excite", "learn")),
+    Kept("memory.z", "token", fill=NEVER_ASSIGNED),
 )
-from brian_lda.spiking.circuit import Circuit, Shape, build_circuit
-from brian_lda.spiking.constrained import NO_CONSTRAINTS
-from brian_lda.spiking.inhibition import Inhibition
-from brian_lda.spiking.plasticity import synapse_memory
-
-BATCH_PACER = """
-first_counted : integer (shared)         # first token of the sweeps that are counted
-tokens_to_come : integer (shared)        # of this mini-batch, in later runs
-counting : integer (shared)              # the global signal of the T kept sweeps
-batch_end : integer                      # number of the topic spike that ends the mini-batch
-"""
-BATCH_PACE = "counting = int(token >= first_counted)"
-
-BATCH_TOPIC = """
-counting : integer (linked)
-n_winners : integer (linked)
-batch_end : integer (linked)
-N_z : 1                                  # own spikes in the kept sweeps of this mini-batch
-N_z_batch : 1                            # ... when the mini-batch has ended, for the synapses
-n_spikes : 1                             # own spikes per sweep, in all mini-batches
-n_kept : 1 (shared, constant)            # T
-n_docs : 1 (shared, constant)            # |D|
-"""
-ROBBINS_MONRO_TOPIC = """
-s : 1                                    # step of this mini-batch
-scale__alpha : 1 (shared, constant)
-offset__alpha : 1 (shared, constant)
-power__alpha : 1 (shared, constant)
-floor__alpha : 1 (shared, constant)
-"""
-BATCH_EVENT = {"end_of_batch": "n_winners == batch_end"}
-
-SUM_OF_STEPS = (  # Robbins-Monro: the batch moves as far as its spikes one by one would
-    "s = accumulated_step(n_spikes, N_z/n_kept, "
-    "scale__alpha, offset__alpha, power__alpha, floor__alpha)\n"
-)
-CLOSE_BATCH = """
-n_spikes += N_z/n_kept
-N_z_batch = N_z
-N_z = 0
-"""
-
-WORD_SYNAPSE = """
-M__alpha : 1
-J__alpha : 1                             # log(exp M + epsilon_w): what the topic neuron sees
-N_zw : 1                                 # eligibility: kept winners of this synapse
-"""
-STEP = "s__alpha = s_post\n"
-RMSPROP_STEP = """
-per_doc = 1/(n_docs_post*n_kept_post)
-g = (N_zw*exp(-M__alpha) - N_z_batch_post)*per_doc        # (S) without its step size
-v__alpha = decay__alpha*v__alpha + (1 - decay__alpha)*g**2
-s__alpha = eta_0__alpha/sqrt(v__alpha + epsilon__alpha)*N_z_batch_post*per_doc
-"""
-SMALLEST = "log(1e-300)"  # a silent synapse sinks without end in the Euler form
-UPDATE = {
-    "euler": "M__alpha += s__alpha*(mean*exp(-M__alpha) - 1)",  # (S)
-    "flow": "M__alpha += log1p(mean*expm1(s__alpha)*exp(-M__alpha)) - s__alpha",
-}
 
 
-def build(
-    parameters: BatchParameters,
-    shape: Shape,
-    inhibition: Inhibition,
-    record: tuple[str, ...] = (),
-    constraints: Constraints = NO_CONSTRAINTS,
-) -> Circuit:
+def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -> Circuit:
     """The network as Brian objects, without values.
 
     Parameters
     ----------
-    parameters : BatchParameters
-        Step rule and integrator choose the equations; the numbers are set at run time.
-    shape : Shape
+    sizes : Sizes
         `n_docs` and `n_tokens` are those of a mini-batch.
-    inhibition : Race or Poisson
-    record : tuple of str
-        Layers to record besides the winners.
-    constraints : Constraints
-        No packet may be lost: a missed negative phase would leave a count behind.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    prefix : str
+        Begins the names of all objects.
     """
-    circuit = build_batch_circuit(
-        parameters,
-        shape,
-        inhibition,
-        record,
-        constraints,
-        topic_model=RECALLED_TOPIC,
-        topic_events=RECALL_EVENT,
-        remembers_tokens=True,
+    inhibition = inhibition or Race()
+    net = Circuit(sizes, prefix)
+
+    words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
+    documents = net.clamped_layer("documents", sizes.n_docs)
+    topics = NeuronGroup(
+        sizes.n_topics,
+        Equations("""
+        rate : 1                             # exp(u): what the neuron fires at, Alg. 1 line 6
+        u = log(rate) : 1                    # its input, Alg. 1 line 5
+        N_z : 1                              # own spikes in the kept sweeps of this mini-batch
+        N_z_batch : 1                        # ... when the mini-batch has ended, for the synapses
+        n_spikes : 1                         # own spikes per sweep, in all mini-batches
+        n_kept : 1 (shared, constant)        # T
+        s : 1                                # step of this mini-batch
+        scale__alpha : 1 (shared, constant)
+        offset__alpha : 1 (shared, constant)
+        power__alpha : 1 (shared, constant)
+        floor__alpha : 1 (shared, constant)
+        """)
+        + RECALLED
+        + IN_BATCH
+        + inhibition.equations,
+        threshold="h > 0",
+        reset="N_z += counting",
+        events={**RECALL_EVENT, **BATCH_EVENT, **inhibition.events},
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}topics",
+    )  # fmt: skip
+    topics.run_regularly(
+        """
+        rate = 0
+        h = 0
+        accepted = 0
+        """,
+        when="start",
+        name=f"{prefix}topics_forget",
     )
-    add_assignment_memory(circuit, RECALL)
-    connect_counting(circuit, circuit.documents, "beta")
-    connect_delayed_words(circuit, parameters)
-    return circuit
-
-
-def build_batch_circuit(
-    parameters: BatchParameters,
-    shape: Shape,
-    inhibition: Inhibition,
-    record: tuple[str, ...],
-    constraints: Constraints,
-    *,
-    topic_model: str = "",
-    topic_events: dict[str, str] | None = None,
-    **arguments: Any,
-) -> Circuit:
-    """The circuit of the networks that update M^alpha once per mini-batch."""
-    topic_model += BATCH_TOPIC
-    if isinstance(parameters.word_step, RobbinsMonro):
-        topic_model += ROBBINS_MONRO_TOPIC
-    circuit = build_circuit(
-        shape,
-        inhibition,
-        topic_model=topic_model,
-        topic_events={**(topic_events or {}), **BATCH_EVENT},
-        after_spike="N_z += counting",
-        pacer_model=BATCH_PACER,
-        pace=BATCH_PACE,
-        word_state=("epsilon",),
-        constraints=constraints,
-        record=record,
-        **arguments,
+    topics.run_regularly(
+        "h_old = int(i == z_old)*negative",  # the old topic neuron fires
+        when="recall",
+        order=1,
+        name=f"{prefix}topics_recall",
     )
-    topics, pacer = circuit.topics, circuit.pacer
-    topics.counting = linked_var(pacer, "counting")
-    topics.batch_end = linked_var(pacer, "batch_end")
-    topics.n_winners = linked_var(circuit.winners, "N")
-    circuit.first_values.append(
-        (pacer, "batch_end", "n_winners_before + n_tokens + tokens_to_come")
-    )
-    return circuit
+    topics.run_on_event(
+        "end_of_batch",
+        """
+        first = 1 + n_spikes/offset__alpha   # eta_n from n = n_spikes to n_spikes + N_z/T, summed
+        last = 1 + (n_spikes + N_z/n_kept)/offset__alpha
+        is_log = int(power__alpha == 1)
+        integral = is_log*log(last/first) + (1 - is_log)*(last**(1 - power__alpha) - first**(1 - power__alpha))/(1 - power__alpha + is_log)
+        s = clip(scale__alpha*offset__alpha*integral, floor__alpha*N_z/n_kept, inf)
+        n_spikes += N_z/n_kept
+        N_z_batch = N_z
+        N_z = 0
+        """,
+        when="end",
+        order=1,
+    )  # fmt: skip
+    net.listen(topics)
+    inhibition.connect(net)
+    connect_memory(net)
+    connect_batch(net)
 
-
-def connect_delayed_words(circuit: Circuit, parameters: BatchParameters) -> None:
-    """Word synapses with eligibility N_zw and one update (S) at the end of the mini-batch."""
-    is_robbins_monro = isinstance(parameters.word_step, RobbinsMonro)
-    update = STEP if is_robbins_monro else RMSPROP_STEP
-    update += "mean = N_zw/clip(N_z_batch_post, 1, inf)\n" + UPDATE[parameters.integrator]
-    update += f"\nM__alpha = clip(M__alpha, {SMALLEST}, inf)\nN_zw = 0"
-    synapses = circuit.connect(
-        circuit.words,
-        name="alpha",
-        model=WORD_SYNAPSE + synapse_memory("alpha", parameters.word_step),
-        on_pre={"excite": "u_post += J__alpha", "count": "N_zw += h_post*counting_post"},
-        on_post={"update": update},
+    alpha = Synapses(
+        words,
+        topics,
+        """
+        w : 1                                # exp M^alpha
+        M__alpha = log(w) : 1
+        N_zw : 1                             # eligibility: kept winners of this synapse
+        """,
+        on_pre={
+            "excite": "rate_post = w + epsilon_pre",    # Alg. 1 line 5
+            "count": "N_zw += h_post*counting_post",
+        },
+        on_post={
+            "update": """
+                w = exp(-s_post)*w - expm1(-s_post)*N_zw/clip(N_z_batch_post, 1, inf)  # (S)
+                w = clip(w, 1e-300, inf)
+                N_zw = 0
+                """
+        },
         on_event={"excite": "spike", "count": "spike", "update": "end_of_batch"},
-        when={"excite": "excite", "count": "learn", "update": "end"},
-        weight="M__alpha",
-        written_by=("update",),
-    )
-    topics = circuit.topics
-    topics.set_event_schedule("end_of_batch", when="end", order=-2)
-    close = (SUM_OF_STEPS if is_robbins_monro else "") + CLOSE_BATCH
-    topics.run_on_event("end_of_batch", close, when="end", order=-1)
-    circuit.first_values.append((synapses, "J__alpha", "log(exp(M__alpha) + epsilon_pre)"))
+        delay=no_delay("excite", "count", "update"),
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}alpha",
+    )  # fmt: skip
+    alpha.connect()
+    beta = Synapses(
+        documents,
+        topics,
+        """
+        p : 1                                # C_zd + lambda_z
+        M__beta = log(p) : 1
+        """,
+        on_pre={
+            "excite": """
+                p -= h_old_post              # negative phase: tau_1(M)
+                rate_post *= p               # Alg. 1 line 5
+                """,
+            "learn": "p += h_post",          # positive phase: tau_2(M)
+        },
+        delay=no_delay("excite", "learn"),
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}beta",
+    )  # fmt: skip
+    beta.connect()
+    alpha.excite.when, alpha.excite.order = "excite", 0
+    beta.excite.when, beta.excite.order = "excite", 5
+    alpha.count.when = beta.learn.when = "learn"
+    alpha.update.when, alpha.update.order = "end", 2
+    net.add(alpha=alpha, beta=beta)
+    return net
+
+
+def constants(
+    parameters: BatchParameters, epsilon: np.ndarray, doc_lengths: np.ndarray, n_docs: int
+) -> dict[str, np.ndarray | float]:
+    """What the network only reads in a mini-batch, by "object.variable".
+
+    Parameters
+    ----------
+    parameters : BatchParameters
+    epsilon : float array [word]
+    doc_lengths : int array [doc]
+        N_d of the document neurons.
+    n_docs : int
+        |D|, empty documents included.
+    """
+    return {
+        "words.epsilon": epsilon,
+        "topics.n_kept": float(parameters.local_iterations),
+        **parameters.word_step.brian_values("topics", "alpha"),
+    }
+
+
+def fresh_documents(
+    parameters: BatchParameters, n_docs: int, n_tokens: int, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """What is kept of the documents of a mini-batch when it begins: no counts, no assignments."""
+    return {
+        "p": np.tile(parameters.doc_topic_prior, (n_docs, 1)),
+        "z": np.full(n_tokens, NEVER_ASSIGNED, np.int32),
+    }
+
+
+def kept_of_weights(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What is kept, from M^alpha and the counter of the rate-level twin, and fresh documents."""
+    w = np.exp(state["M__alpha"])
+    words = {"w": w, "N_zw": np.zeros_like(w), "N_z": np.zeros(len(w))}
+    fresh = {name: array for name, array in state.items() if name not in ("M__alpha", *words)}
+    return {**words, **fresh}
+
+
+def weights(kept: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """M^alpha [topic, word] and M^beta [doc, topic]."""
+    return {"M__alpha": np.log(kept["w"]), "M__beta": np.log(kept["p"])}

@@ -16,87 +16,153 @@ positive   the winner z and its synapses: M^alpha_zw, M^beta_zd, b_z <- tau_2   
 
 with tau_1(x) = log(exp x - 1) and tau_2(x) = log(exp x + 1).
 
+The network below keeps exp M and exp b, the counts themselves: tau_1 takes 1 away, tau_2 adds 1, and
+the rate exp(u) of a topic neuron is a product. Nothing drifts, however long it runs.
+
 A synapse knows that it takes part by coincidence alone: its word (document) neuron has just fired,
 and so has its topic neuron; which of the two rules acts is told by the global phase signal
-(`brian_lda.spiking.assignments`).
+(`brian_lda.circuit.assignments`).
 
 Deviation: line 1 of Alg. 2 prints lambda and varphi in each other's place; Tab. 1(b) is right.
 """
 
 from __future__ import annotations
 
-from brian_lda.constraints import Constraints
-from brian_lda.spiking.assignments import (
-    RECALL,
-    RECALL_EVENT,
-    RECALLED_TOPIC,
-    add_assignment_memory,
-)
-from brian_lda.spiking.circuit import Circuit, Shape, build_circuit
-from brian_lda.spiking.clamp import ClampedLayer
-from brian_lda.spiking.constrained import NO_CONSTRAINTS
-from brian_lda.spiking.counting import COUNTING
-from brian_lda.spiking.inhibition import Inhibition
+from collections.abc import Mapping
 
-SELF_EXCITATION = """
-b : 1                                    # log(C_z + sum varphi); enters with a minus sign
-"""
-NEGATIVE_PHASE = "\n".join(
-    [
-        RECALL,
-        "b = tau_1(h_old, b)",  # line 4
-        "u = -b",  # line 5 [footnote to Alg. 1: u = M.x + M.x - b]
-    ]
+import numpy as np
+from brian2 import Equations, NeuronGroup, Synapses
+
+from brian_lda.circuit.assignments import NEVER_ASSIGNED, RECALL_EVENT, RECALLED, connect_memory
+from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
+from brian_lda.circuit.inhibition import Inhibition, Race
+from brian_lda.circuit.kept import Kept
+
+KEPT = (
+    Kept("alpha.w", "topic, word", written_by=("excite", "learn")),
+    Kept("beta.p", "doc, topic", written_by=("excite", "learn")),
+    Kept("topics.c", "topic"),
+    Kept("memory.z", "token", fill=NEVER_ASSIGNED),
 )
 
 
-def build(
-    shape: Shape,
-    inhibition: Inhibition,
-    record: tuple[str, ...] = (),
-    constraints: Constraints = NO_CONSTRAINTS,
-) -> Circuit:
+def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -> Circuit:
     """The network as Brian objects, without values.
 
     Parameters
     ----------
-    shape : Shape
+    sizes : Sizes
         `n_tokens` is the size of the corpus, whose assignments are remembered.
-    inhibition : Race or Poisson
-    record : tuple of str
-        Layers to record besides the winners.
-    constraints : Constraints
-        No packet may be lost: a missed negative phase would leave a count behind.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    prefix : str
+        Begins the names of all objects.
     """
-    circuit = build_circuit(
-        shape,
-        inhibition,
-        topic_model=RECALLED_TOPIC + SELF_EXCITATION,
-        topic_events=RECALL_EVENT,
-        after_spike="b = tau_2(1, b)",  # line 6
-        remembers_tokens=True,
-        constraints=constraints,
-        record=record,
+    inhibition = inhibition or Race()
+    net = Circuit(sizes, prefix)
+
+    words = net.clamped_layer("words", sizes.n_words)
+    documents = net.clamped_layer("documents", sizes.n_docs)
+    topics = NeuronGroup(
+        sizes.n_topics,
+        Equations("""
+        rate : 1                             # exp(u): what the neuron fires at, Alg. 1 line 6
+        u = log(rate) : 1                    # M^alpha.x + M^beta.x - b, footnote to Alg. 1
+        c : 1                                # C_z + sum varphi
+        b = log(c) : 1
+        """)
+        + RECALLED
+        + inhibition.equations,
+        threshold="h > 0",
+        reset="c += 1",                      # line 6: tau_2(b)
+        events={**RECALL_EVENT, **inhibition.events},
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}topics",
+    )  # fmt: skip
+    topics.run_regularly(
+        """
+        rate = 0
+        h = 0
+        accepted = 0
+        """,
+        when="start",
+        name=f"{prefix}topics_forget",
     )
-    add_assignment_memory(circuit, NEGATIVE_PHASE)
-    connect_counting(circuit, circuit.words, "alpha")
-    connect_counting(circuit, circuit.documents, "beta")
-    return circuit
+    topics.run_regularly(
+        """
+        h_old = int(i == z_old)*negative     # line 4: the old topic neuron fires
+        c -= h_old                           # line 4: tau_1(b)
+        """,
+        when="recall",
+        order=1,
+        name=f"{prefix}topics_recall",
+    )
+    net.listen(topics)
+    inhibition.connect(net)
+    connect_memory(net)
 
-
-def connect_counting(circuit: Circuit, layer: ClampedLayer, name: str) -> None:
-    """Synapses whose weight M is the logarithm of a count: tau_1, excite, tau_2."""
-    M = f"M__{name}"
-    circuit.connect(
-        layer,
-        name=name,
-        model=f"{M} : 1",
+    alpha = Synapses(
+        words,
+        topics,
+        """
+        w : 1                                # C_wz + varphi_w
+        M__alpha = log(w) : 1
+        """,
         on_pre={
-            "excite": f"{M} = tau_1(h_old_post, {M})\nu_post += {M}",  # lines 4 and 5
-            "learn": f"{M} = tau_2(h_post, {M})",  # line 6
+            "excite": """
+                w -= h_old_post              # line 4: tau_1(M)
+                rate_post = w/c_post         # line 5
+                """,
+            "learn": "w += h_post",          # line 6: tau_2(M)
         },
-        when={"excite": "excite", "learn": "learn"},
-        weight=M,
-        written_by=("excite", "learn"),
-        namespace=COUNTING,
-    )
+        delay=no_delay("excite", "learn"),
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}alpha",
+    )  # fmt: skip
+    alpha.connect()
+    beta = Synapses(
+        documents,
+        topics,
+        """
+        p : 1                                # C_zd + lambda_z
+        M__beta = log(p) : 1
+        """,
+        on_pre={
+            "excite": """
+                p -= h_old_post              # line 4: tau_1(M)
+                rate_post *= p               # line 5
+                """,
+            "learn": "p += h_post",          # line 6: tau_2(M)
+        },
+        delay=no_delay("excite", "learn"),
+        clock=net.clock,
+        namespace={},
+        name=f"{prefix}beta",
+    )  # fmt: skip
+    beta.connect()
+    alpha.excite.when, alpha.excite.order = "excite", 0
+    beta.excite.when, beta.excite.order = "excite", 5
+    alpha.learn.when = beta.learn.when = "learn"
+    net.add(alpha=alpha, beta=beta)
+    return net
+
+
+def kept_of_weights(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What is kept, from M^alpha, M^beta, b and the assignments, as the rate-level twin has them."""
+    return {
+        "w": np.exp(state["M__alpha"]),
+        "p": np.exp(state["M__beta"]),
+        "c": np.exp(state["b"]),
+        "z": np.asarray(state["z"], np.int32),
+    }
+
+
+def weights(kept: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """M^alpha [topic, word], M^beta [doc, topic] and b [topic]."""
+    return {
+        "M__alpha": np.log(kept["w"]),
+        "M__beta": np.log(kept["p"]),
+        "b": np.log(kept["c"]),
+    }

@@ -27,7 +27,8 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA, SpikeCGS, SpikeLDA, SpikePLSI
+from brian_lda import SemiSpikeLDA
+from brian_lda.algorithms import SPIKING, find_algorithm
 from brian_lda.corpus import Corpus, HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, MissingDependencyError
 from brian_lda.estimators import StopAt, TrackPerplexity
@@ -37,13 +38,14 @@ from brian_lda.estimators.automatic_steps import (
     event_doc_step,
     event_word_step,
 )
-from brian_lda.estimators.spike_lda import WORD_PRIOR
+from brian_lda.estimators.base import WORD_PRIOR
 from brian_lda.evaluation import heldout_perplexity
 from brian_lda.files.json_files import write_json
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
-from brian_lda.reference.delayed import DelayedSpikeLDAReference
-from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.du_spike_lda import DuSpikeLDAReference
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
+from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.reference.word_weights import word_smoothing
@@ -147,19 +149,14 @@ def sweep_ratio(split: HoldoutSplit, n_topics: int, repeats: int) -> dict[str, f
 
 def microseconds_per_token(split: HoldoutSplit, n_topics: int) -> dict[str, float]:
     """Cost of one shown token (for the mini-batch algorithms: of all its local draws)."""
-    models = {
-        "cgs": CollapsedGibbsLDA(n_topics=n_topics, max_iter=4),
-        "spike-cgs": SpikeCGS(n_topics=n_topics, max_iter=4),
-        "ed-spike-lda": SpikeLDA(n_topics=n_topics, max_iter=4),
-        "ed-spike-plsi": SpikePLSI(n_topics=n_topics, max_iter=4),
-        "du-spike-lda": SpikeLDA(update="delayed", n_topics=n_topics, max_iter=50, n_jobs=1),
-        "semi-spike-lda": SemiSpikeLDA(n_topics=n_topics, max_iter=50, n_jobs=1),
-    }
     costs = {}
-    for name, model in models.items():
-        history = model.set_params(random_state=0).fit(split.train).history_
+    for algorithm in (find_algorithm("cgs"), *SPIKING):
+        in_batches = algorithm.iteration == "mini-batch"
+        options = {"max_iter": 50, "n_jobs": 1} if in_batches else {"max_iter": 4}
+        model = algorithm.load_estimator()(n_topics=n_topics, random_state=0, **options)
+        history = model.fit(split.train).history_
         steps = zip(history, history[1:], strict=False)  # leaves the first one out: it compiles
-        costs[name] = min(
+        costs[algorithm.name] = min(
             (b["seconds"] - a["seconds"]) / max(b["tokens"] - a["tokens"], 1) for a, b in steps
         )
     return {name: 1e6 * cost for name, cost in costs.items()}
@@ -203,7 +200,7 @@ def spiking_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
         lengths = np.bincount(docs, minlength=D)
         twins = [
             twin(parameters, V, lengths, seed=0)
-            for twin in (EventDrivenSpiking, EventDrivenReference)
+            for twin in (EventDrivenSpiking, EdSpikeLDAReference)
         ]
         best = best_of_both([partial(twin.present, words, docs) for twin in twins], repeats)
         rows.append({"network": "ed-SpikeLDA", "K": K, "V": V, "D": D, **_per_race(best, n_tokens)})
@@ -234,14 +231,14 @@ def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
         K, None, event_word_step(K, V, n_tokens, smoothed=False), event_doc_step(n_tokens / D)
     )
     lengths = np.bincount(docs, minlength=D)
-    pair = [twin(plsi, V, lengths, seed=0) for twin in (EventDrivenSpiking, EventDrivenReference)]
+    pair = [twin(plsi, V, lengths, seed=0) for twin in (EventDrivenSpiking, EdSpikePLSIReference)]
     calls["ed-SpikePLSI"] = [partial(twin.present, words, docs) for twin in pair]
     races["ed-SpikePLSI"] = n_tokens
     in_batch = docs < 64
     ones = np.ones(in_batch.sum(), np.int32)
     counts = sparse.csr_array((ones, (docs[in_batch], words[in_batch])), shape=(64, V))
     for name, lamda, sweeps, pair in (
-        ("du-SpikeLDA", 1.1, 10, (DelayedSpikeLDASpiking, DelayedSpikeLDAReference)),
+        ("du-SpikeLDA", 1.1, 10, (DelayedSpikeLDASpiking, DuSpikeLDAReference)),
         ("semi-SpikeLDA", LAMBDA, 11, (SemiSpikeLDASpiking, SemiSpikeLDAReference)),
     ):
         parameters = BatchParameters(

@@ -23,27 +23,33 @@ import lda
 import matplotlib
 import numpy as np
 
+from brian_lda.algorithms import SPIKING, find_algorithm
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
 from brian_lda.evaluation import heldout_perplexity
 from brian_lda.files.json_files import write_json
 from brian_lda.plotting import plot_learning_curves
-from brian_lda.runs import ALGORITHMS, RunConfig, make_model, new_run_folder, versions
-from study.arguments import positive
+from brian_lda.runs import RunConfig, make_model, new_run_folder, versions
+from study.arguments import algorithm_among, algorithm_names, positive
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 (the backend comes first)
 
 TWINS = {"rate": "rate level", "brian2": "spikes"}
-SPIKING = ("spike-cgs", "ed-spike-lda", "ed-spike-plsi", "du-spike-lda", "semi-spike-lda")
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--algorithm", choices=SPIKING, default="semi-spike-lda")
+    parser.add_argument(
+        "--algorithm",
+        type=algorithm_among(SPIKING),
+        default="semi-spike-lda",
+        metavar="NAME",
+        help=f"{algorithm_names(SPIKING)}; default: semi-spike-lda",
+    )
     parser.add_argument("--corpus", default="reuters", help="name or path (default: reuters)")
     parser.add_argument("--data-dir", help="folder that holds named corpora")
     parser.add_argument("--topics", type=positive, default=20, help="K")
@@ -111,6 +117,7 @@ def independent_sampler(options: argparse.Namespace, split: HoldoutSplit, model,
 def compare(options: argparse.Namespace) -> list[str]:
     """Train everything, write the folder, return the lines to print."""
     model_of(options, "brian2", 0)._check_parameters()  # before a folder is made
+    algorithm = find_algorithm(options.algorithm)
     corpus = load_corpus(options.corpus, data_dir=options.data_dir)
     split = holdout_split(corpus, seed=0)
     out = new_run_folder(options.out)
@@ -127,24 +134,23 @@ def compare(options: argparse.Namespace) -> list[str]:
             score = model.heldout_score(split.observed, split.heldout)
             final[label].append(score.perplexity)
             seconds[label].append(model.history_[-1]["seconds"])
-        if options.algorithm == "spike-cgs":
+        if algorithm.iteration == "sweep":  # the same sampler, by others
             final.setdefault("package lda", []).append(
                 independent_sampler(options, split, model, seed)
             )
     figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
-    unit = "update" if ALGORITHMS[options.algorithm][2] > 1 else "pass"
     plot_learning_curves(
         {label: np.array(runs) for label, runs in curves.items()},
         ax,
         x=np.array(iterations),
-        xlabel=unit,
+        xlabel=algorithm.iteration,
     )
-    ax.set_title(f"{options.algorithm}, {corpus.name}, K = {options.topics}")
+    ax.set_title(f"{algorithm.title}, {corpus.name}, K = {options.topics}")
     figure.savefig(out / "perplexity.png", dpi=150)
     plt.close(figure)
     with (out / "perplexity.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["twin", "seed", unit, "perplexity"])
+        writer.writerow(["twin", "seed", algorithm.iteration, "perplexity"])
         for label, runs in curves.items():
             for seed, run in enumerate(runs):
                 writer.writerows(

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from brian_lda.corpus import Corpus, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators.automatic_steps import event_doc_step, event_word_step
-from brian_lda.estimators.spike_lda import WORD_PRIOR
+from brian_lda.estimators.base import WORD_PRIOR
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.plotting import (
     plot_curves,

@@ -82,7 +82,7 @@ def task(study: Study, panel: Panel, limits: dict[str, Any], seed: int) -> Task:
         limits = {**limits, "chip_of_topic": chips.tolist()}
     # A network without limits runs by the same kernel as one with: exact weights, nobody deaf.
     config = RunConfig(
-        algorithm="ed-spike-lda",
+        algorithm="ed_spike_lda",
         backend=panel.backend,
         corpus=panel.corpus,
         n_topics=panel.n_topics,

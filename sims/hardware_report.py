@@ -15,15 +15,22 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from brian_lda.algorithms import SPIKING
 from brian_lda.errors import BrianLDAError
 from brian_lda.files.json_files import write_json
-from brian_lda.hardware.plan import KEEPS_ALL_DOCUMENTS, NetworkPlan, plan_of_run
-from brian_lda.hardware.profiles import available_chips, load_chip
-from brian_lda.hardware.report import hardware_report
-from brian_lda.hardware.report_page import as_page, as_text
-from brian_lda.hardware.workload import synthetic_workload, workload_of_run
+from brian_lda.hardware import (
+    NetworkPlan,
+    as_page,
+    as_text,
+    available_chips,
+    hardware_report,
+    load_chip,
+    plan_of_run,
+    synthetic_workload,
+    workload_of_run,
+)
 from brian_lda.runs import read_finished_run
-from study.arguments import positive, whole
+from study.arguments import algorithm_among, algorithm_names, positive, whole
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,8 +46,8 @@ def parser() -> argparse.ArgumentParser:
     add("--private", type=positive, metavar="N", help="private words a topic (default: if needed)")
     add("--docs-on-chip", type=whole, metavar="M", help="document synapses on chip")
     add("--tokens", type=positive, metavar="N", help="with --sizes: tokens of the corpus")
-    add("--algorithm", choices=list(KEEPS_ALL_DOCUMENTS), default="ed-spike-lda",
-        help="with --sizes")  # fmt: skip
+    add("--algorithm", type=algorithm_among(SPIKING), default="ed-spike-lda", metavar="NAME",
+        help=f"with --sizes: {algorithm_names(SPIKING)}; default: ed-spike-lda")  # fmt: skip
     add("--tokens-per-second", type=float, default=1000.0, metavar="R", help="for static energy")
     add("--seed", type=whole, default=0, metavar="S")
     add("--data-dir", metavar="DIR", help="where the run's corpus is looked for")

@@ -15,10 +15,9 @@ import sys
 from pathlib import Path
 
 from brian_lda.errors import BrianLDAError
-from brian_lda.runs import ALGORITHMS
 from brian_lda.sweeps import expand_grid, run_sweep, train_tasks
 from brian_lda.sweeps.tables import summary, write_csv
-from study.arguments import positive
+from study.arguments import algorithm_among, algorithm_names, positive
 from study.options import add_engine_options, open_engine
 from study.priors import prior_of
 
@@ -28,7 +27,14 @@ def parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--algorithm", nargs="+", choices=list(ALGORITHMS), default=["semi-spike-lda"])
+    add(
+        "--algorithm",
+        nargs="+",
+        type=algorithm_among(),
+        default=["semi_spike_lda"],
+        metavar="NAME",
+        help=f"{algorithm_names()}; default: semi-spike-lda",
+    )
     add("--backend", choices=["rate", "brian2"], default="rate", help="brian2: in spikes")
     add("--corpus", nargs="+", default=["reuters"], metavar="NAME|DIR")
     add("--topics", nargs="+", type=positive, default=[20], metavar="K")

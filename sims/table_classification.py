@@ -16,6 +16,7 @@ import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from brian_lda.algorithms import find_algorithm
 from brian_lda.sweeps import Task, expand_grid
 from brian_lda.sweeps.experiments import CLASSIFY
 from brian_lda.sweeps.tables import summary
@@ -23,10 +24,10 @@ from study.classification import classification_config
 from study.priors import lambda_of
 from study.script import Study, run_study
 
-ALGORITHMS = ("cgs", "semi-spike-lda", "du-spike-lda", "ed-spike-lda")
+ROWS = ("cgs", "semi_spike_lda", "du_spike_lda", "ed_spike_lda")
 PAPER = {  # Tab. 2, 20NG: mean and spread of binary and 20-class accuracy
     "cgs": {"binary_accuracy": (72.8, 3.8), "accuracy": (63.5, 0.2)},
-    "ed-spike-lda": {"binary_accuracy": (72.5, 2.4), "accuracy": (57.6, 3.3)},
+    "ed_spike_lda": {"binary_accuracy": (72.5, 2.4), "accuracy": (57.6, 3.3)},
 }
 TASKS = ("binary_accuracy", "accuracy")
 
@@ -47,15 +48,15 @@ class Scale:
 
 
 SCALES = {
-    "tiny": Scale("synthetic", (10,), (0.05, 0.1), (0.05,), dict.fromkeys(ALGORITHMS, 20)),
+    "tiny": Scale("synthetic", (10,), (0.05, 0.1), (0.05,), dict.fromkeys(ROWS, 20)),
     "small": Scale(
         "20ng", (100, 200), (0.05, 0.1), (0.01, 0.05, 0.2),
-        {"cgs": 200, "semi-spike-lda": 3000, "du-spike-lda": 3000, "ed-spike-lda": 200},
-        {"ed-spike-lda": 60},
+        {"cgs": 200, "semi_spike_lda": 3000, "du_spike_lda": 3000, "ed_spike_lda": 200},
+        {"ed_spike_lda": 60},
     ),
     "paper": Scale(
         "20ng", (100, 200), (0.05,), (0.01, 0.05, 0.2),
-        {"cgs": 1000, "semi-spike-lda": 10_000, "du-spike-lda": 10_000, "ed-spike-lda": 400},
+        {"cgs": 1000, "semi_spike_lda": 10_000, "du_spike_lda": 10_000, "ed_spike_lda": 400},
     ),
 }  # fmt: skip
 
@@ -116,7 +117,7 @@ def make(study: Study) -> None:
         return
     rows: list[dict[str, Any]] = []
     chosen = {}
-    for algorithm in ALGORITHMS:
+    for algorithm in ROWS:
         found = choose(study, scale, algorithm)
         if found is None:
             continue  # every run failed, and was reported
@@ -135,8 +136,9 @@ def line(row: dict[str, Any]) -> str:
         if row[f"paper_{name}"] is not None:
             cell += f" (paper {row[f'paper_{name}']} +- {row[f'paper_{name}_spread']})"
         cells.append(cell)
+    title = find_algorithm(row["algorithm"]).title
     return (
-        f"{row['algorithm']:15} K = {row['n_topics']:<4} lambda = {row['lamda']:<5} "
+        f"{title:15} K = {row['n_topics']:<4} lambda = {row['lamda']:<5} "
         f"varphi = {row['varphi']:<5} "
         f"{'   '.join(cells)}   {row['n_runs']} runs"
     )

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from brian_lda.algorithms import find_algorithm
 from brian_lda.corpus import load_corpus
-from brian_lda.hardware.memory import Memory, memory_table
+from brian_lda.hardware import Memory, memory_table
 from brian_lda.plotting import PALETTE
 from brian_lda.spiking.account import race_account
 from study.script import Study, is_at_hand, run_study
@@ -81,9 +82,9 @@ def make(study: Study) -> None:
     if rows:
         study.write(rows, {"scale": scale, "weight_bytes": 4}, draw(rows))
     for row in rows:
-        megabytes = row["total_bytes"] / 1e6
+        megabytes, title = row["total_bytes"] / 1e6, find_algorithm(row["algorithm"]).title
         print(
-            f"{row['corpus']:8} K = {row['K']:<4} {row['algorithm']:15} {megabytes:10.1f} MB, "
+            f"{row['corpus']:8} K = {row['K']:<4} {title:15} {megabytes:10.1f} MB, "
             f"{row['races_per_token']:2} race(s) a token, each {row['spikes']:.2f} spikes, "
             f"{row['synaptic_events']:.0f} synaptic events, {row['plastic_writes']:.1f} writes"
         )
@@ -116,7 +117,9 @@ def draw(rows: list[dict[str, Any]]):
             ax.axvline(size / 1e6, color="0.3", ls=style, lw=1, label=label)
         ax.set_xscale("log")
         ax.set_xlim(1e-3, 2e-6 * largest)
-        ax.set_yticks(places, [row["algorithm"] for row in chosen], fontsize=7)
+        ax.set_yticks(
+            places, [find_algorithm(row["algorithm"]).title for row in chosen], fontsize=7
+        )
         ax.invert_yaxis()
         ax.set_title(f"{corpus.upper()}, K = {chosen[0]['K']}", fontsize=9, loc="left")
     axes[-1, 0].set_xlabel("MB (black mark: total)")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brian_lda.hardware.pruning import PAPER_PRIVATE_WORDS
+from brian_lda.hardware import PAPER_PRIVATE_WORDS
 from brian_lda.sweeps import Task
 from brian_lda.sweeps.experiments import CLASSIFY, PRUNE
 from brian_lda.sweeps.tables import mean_and_spread
@@ -69,7 +69,7 @@ def make(study: Study) -> None:
                 "cgs", scale.corpus, K, *scale.priors, scale.cgs_sweeps, seed
             )
             ed = classification_config(
-                "ed-spike-lda", scale.corpus, K, *scale.priors, scale.passes, seed
+                "ed_spike_lda", scale.corpus, K, *scale.priors, scale.passes, seed
             ) | {"pretraining": list(scale.pretraining), "n_private": scale.n_private}
             for config, function in ((cgs, CLASSIFY), (ed, PRUNE)):
                 places.append((K, Task(config, function, study.options.data_dir)))

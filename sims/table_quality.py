@@ -18,16 +18,17 @@ import numpy as np
 
 from brian_lda import (
     CollapsedGibbsLDA,
+    DuSpikeLDA,
+    EdSpikeLDA,
+    EdSpikePLSI,
     SemiSpikeLDA,
-    SpikeLDA,
-    SpikePLSI,
     StochasticGradientMCMCLDA,
     StochasticVariationalLDA,
 )
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
-from brian_lda.estimators.spike_lda import WORD_PRIOR
+from brian_lda.estimators.base import WORD_PRIOR
 from brian_lda.files.json_files import write_json
 from brian_lda.parameters import AdaGrad, RMSProp, VarianceTracking
 from brian_lda.runs import versions
@@ -41,38 +42,40 @@ def models(n_topics: int, paper_passes: int) -> dict[str, TopicModel]:
     return {
         "cgs": CollapsedGibbsLDA(n_topics=n_topics),
         "cgs-smoothed": CollapsedGibbsLDA(n_topics=n_topics, topic_word_prior=WORD_PRIOR),
-        "semi": SemiSpikeLDA(n_topics=n_topics),
-        "ed": SpikeLDA(n_topics=n_topics),
-        "du": SpikeLDA(n_topics=n_topics, update="delayed"),
-        "plsi": SpikePLSI(n_topics=n_topics),
+        "semi-spike-lda": SemiSpikeLDA(n_topics=n_topics),
+        "ed-spike-lda": EdSpikeLDA(n_topics=n_topics),
+        "du-spike-lda": DuSpikeLDA(n_topics=n_topics),
+        "ed-spike-plsi": EdSpikePLSI(n_topics=n_topics),
         "sgmcmc": StochasticGradientMCMCLDA(n_topics=n_topics),
         "svi": StochasticVariationalLDA(n_topics=n_topics),
-        "ed-unsmoothed": SpikeLDA(n_topics=n_topics, topic_word_prior=0.0),
-        "semi-unsmoothed": SemiSpikeLDA(n_topics=n_topics, topic_word_prior=0.0),
-        "paper-semi": SemiSpikeLDA(n_topics=n_topics, word_step=RMSProp(eta=0.5), **PAPER),
-        "paper-du": SpikeLDA(
-            n_topics=n_topics, update="delayed", local_iterations=15,
+        "ed-spike-lda-unsmoothed": EdSpikeLDA(n_topics=n_topics, topic_word_prior=0.0),
+        "semi-spike-lda-unsmoothed": SemiSpikeLDA(n_topics=n_topics, topic_word_prior=0.0),
+        "semi-spike-lda-paper": SemiSpikeLDA(
+            n_topics=n_topics, word_step=RMSProp(eta=0.5), **PAPER
+        ),
+        "du-spike-lda-paper": DuSpikeLDA(
+            n_topics=n_topics, local_iterations=15,
             word_step=RMSProp(eta=0.5), doc_step=RMSProp(eta=1.0), **PAPER,
         ),
-        "paper-ed": SpikeLDA(
+        "ed-spike-lda-paper": EdSpikeLDA(
             n_topics=n_topics, max_iter=paper_passes,
             word_step=VarianceTracking(), doc_step=AdaGrad(), **PAPER,
         ),
-        "paper-plsi": SpikePLSI(
+        "ed-spike-plsi-paper": EdSpikePLSI(
             n_topics=n_topics, max_iter=paper_passes, integrator="euler",
             word_step=VarianceTracking(), doc_step=VarianceTracking(),
         ),
     }  # fmt: skip
 
 
-ON_DEMAND = ("paper-ed", "paper-plsi")
+ON_DEMAND = ("ed-spike-lda-paper", "ed-spike-plsi-paper")
 
 
 def evaluate(model: TopicModel, split: HoldoutSplit, seeds: int, quiet: bool) -> dict[str, Any]:
     runs = []
     for seed in range(seeds):
         bar = ProgressBar(disable=quiet)
-        every = max(model.n_iterations() // 20, 1)
+        every = max(model.max_iter // 20, 1)
         track = TrackPerplexity(split.observed, split.heldout, every=every)
         model.set_params(random_state=seed, callbacks=[track, bar]).fit(split.train)
         bar.close()
@@ -104,7 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--rows", nargs="+", choices=known, default=[row for row in known if row not in ON_DEMAND]
     )
     parser.add_argument(
-        "--paper-passes", type=positive, default=10, help="of paper-ed and paper-plsi"
+        "--paper-passes", type=positive, default=10, help=f"of {' and '.join(ON_DEMAND)}"
     )
     parser.add_argument("--data-dir", metavar="DIR")
     parser.add_argument("--json", type=Path, metavar="FILE")
@@ -122,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
                 floor = max(run["floor_tokens"] for run in result["runs"])
                 seconds = np.mean([run["seconds"] for run in result["runs"]])
                 print(
-                    f"{name:8} {row:16} {result['mean']:8.1f} +- {result['spread']:5.1f}   "
+                    f"{name:8} {row:25} {result['mean']:8.1f} +- {result['spread']:5.1f}   "
                     f"{ratio:6.3f} x CGS   {seconds:7.1f} s   {floor} tokens at the floor",
                     flush=True,
                 )

@@ -18,10 +18,14 @@ import numpy as np
 
 from brian_lda import SemiSpikeLDA
 from brian_lda.corpus import load_corpus
-from brian_lda.hardware.checker import count_traffic
+from brian_lda.hardware import (
+    count_traffic,
+    hypergraph_placement,
+    index_placement,
+    prune_words,
+    random_placement,
+)
 from brian_lda.hardware.packets import count_packets
-from brian_lda.hardware.partition import hypergraph_placement, index_placement, random_placement
-from brian_lda.hardware.pruning import prune_words
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from study.script import Study, run_study

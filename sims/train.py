@@ -9,7 +9,7 @@
 The folder holds config.json, metrics.json and model.h5 (read it with
 `brian_lda.TopicModel.load`), and checkpoint.h5 until the run is finished: a run that is resumed
 ends with the same weights, to the last bit, as one that was never interrupted. An iteration is a
-pass over the corpus, and a mini-batch update for du-spike-lda, semi-spike-lda, svi and sgmcmc.
+pass over the corpus or, for algorithms that work on mini-batches, one update.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from brian_lda.algorithms import find_algorithm
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.errors import BrianLDAError
-from brian_lda.runs import ALGORITHMS, DEFAULT_EVERY, RunConfig, resume_run, train_run
-from study.arguments import positive, whole
+from brian_lda.runs import DEFAULT_EVERY, RunConfig, resume_run, train_run
+from study.arguments import algorithm_among, algorithm_names, positive, whole
 
 DEFAULT = RunConfig()
 
@@ -37,7 +38,12 @@ def parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     # No defaults here: with --resume, what is given must agree with the run.
-    add("--algorithm", choices=list(ALGORITHMS), help=f"default: {DEFAULT.algorithm}")
+    add(
+        "--algorithm",
+        type=algorithm_among(),
+        metavar="NAME",
+        help=f"{algorithm_names()}; default: {find_algorithm(DEFAULT.algorithm).option}",
+    )
     add("--backend", choices=["rate", "brian2"], help="brian2: in spikes; default: rate")
     add(
         "--corpus",
@@ -48,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--topics", type=positive, dest="n_topics", metavar="K", help=f"default: {DEFAULT.n_topics}"
     )
-    add("--prior", type=float, metavar="L", help="lambda, of theta (SpikeLDA: > 1)")
+    add("--prior", type=float, metavar="L", help="lambda, of theta (ed- and du-SpikeLDA: > 1)")
     add("--word-prior", type=float, metavar="P", help="varphi, of phi")
     add("--iterations", type=positive, metavar="N")
     add("--seed", type=whole, metavar="S", help="of the model; the test split stays; default: 0")

@@ -1,19 +1,24 @@
-"""Topic models in scikit-learn's conventions."""
+"""Topic models in scikit-learn's conventions, one file an algorithm."""
 
 from brian_lda.estimators.base import TopicModel
-from brian_lda.estimators.baselines import StochasticGradientMCMCLDA, StochasticVariationalLDA
 from brian_lda.estimators.callbacks import ProgressBar, StopAt, TrackPerplexity
-from brian_lda.estimators.event_driven import SpikePLSI
-from brian_lda.estimators.gibbs import CollapsedGibbsLDA, SpikeCGS
-from brian_lda.estimators.spike_lda import SemiSpikeLDA, SpikeLDA
+from brian_lda.estimators.collapsed_gibbs import CollapsedGibbsLDA
+from brian_lda.estimators.du_spike_lda import DuSpikeLDA
+from brian_lda.estimators.ed_spike_lda import EdSpikeLDA
+from brian_lda.estimators.ed_spike_plsi import EdSpikePLSI
+from brian_lda.estimators.semi_spike_lda import SemiSpikeLDA
+from brian_lda.estimators.sgmcmc import StochasticGradientMCMCLDA
+from brian_lda.estimators.spike_cgs import SpikeCGS
+from brian_lda.estimators.svi import StochasticVariationalLDA
 
 __all__ = [
     "CollapsedGibbsLDA",
+    "DuSpikeLDA",
+    "EdSpikeLDA",
+    "EdSpikePLSI",
     "ProgressBar",
     "SemiSpikeLDA",
     "SpikeCGS",
-    "SpikeLDA",
-    "SpikePLSI",
     "StochasticGradientMCMCLDA",
     "StochasticVariationalLDA",
     "StopAt",

@@ -7,27 +7,28 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numba
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from brian_lda.algorithms import ALGORITHMS
 from brian_lda.corpus import Corpus, TokenStore, as_counts, halve_documents
 from brian_lda.errors import BackendError, DivergenceError, ModelFileError, ParameterError
 from brian_lda.estimators.checkpoint import Checkpoint
 from brian_lda.estimators.model_file import load_model, save_model
-from brian_lda.estimators.trainers import EventDrivenTrainer, GibbsTrainer, Trainer, restore
+from brian_lda.estimators.trainers import Trainer, restore
 from brian_lda.evaluation import HeldOutScore, fold_in, heldout_perplexity, top_words
 from brian_lda.parameters import check_n_topics, dirichlet_vector
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags  # scikit-learn >= 1.6
 
-KindOfTrainer = TypeVar("KindOfTrainer", bound=Trainer)
 Callback = Callable[["TopicModel", dict[str, Any]], Any]
 BACKENDS = ("rate", "brian2")
+WORD_PRIOR = 0.05  # varphi of the SpikeLDA estimators, chosen by measuring (README, "Quality")
 
 
 class TopicModel(TransformerMixin, BaseEstimator):
@@ -61,8 +62,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : Corpus or matrix-like [doc, word]
-            Word counts; `SemiSpikeLDA`, `SpikeLDA(update="delayed")` and
-            `StochasticGradientMCMCLDA` also take a `TokenStore`, which stays on disk.
+            Word counts; `SemiSpikeLDA`, `DuSpikeLDA` and `StochasticGradientMCMCLDA` also take a
+            `TokenStore`, which stays on disk.
         y : ignored
         """
         return self._fit(X)
@@ -92,12 +93,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
             if checkpoint is not None:
                 restore(self.trainer_, checkpoint.state)
                 self.history_ = list(checkpoint.history)
-            self._train(self.n_iterations() - len(self.history_))
+            self._train(self.max_iter - len(self.history_))
         return self
-
-    def n_iterations(self) -> int:
-        """How many iterations `fit` makes."""
-        return self.max_iter
 
     def _train(self, n_iterations: int) -> None:
         started_at = self.history_[-1] if self.history_ else {"tokens": 0, "seconds": 0.0}
@@ -181,12 +178,13 @@ class TopicModel(TransformerMixin, BaseEstimator):
     @classmethod
     def load(cls, path: str | Path) -> TopicModel:
         """Read a model that `save` wrote; `SemiSpikeLDA.load` refuses another class's file."""
-        known = {model.__name__: model for model in _concrete_subclasses(TopicModel)}
-        model = load_model(path, known)
+        known = {algorithm.estimator_name: algorithm.load_estimator() for algorithm in ALGORITHMS}
+        model = load_model(path, {**known, cls.__name__: cls})
         if not isinstance(model, cls):
+            found = type(model).__name__
             raise ModelFileError(
-                f"{path} holds a {type(model).__name__}, not a {cls.__name__}; read it with "
-                f"{type(model).__name__}.load or TopicModel.load."
+                f"{path} holds a model of class {found}, not {cls.__name__}; read it with "
+                f"{found}.load or TopicModel.load."
             )
         return model
 
@@ -210,10 +208,9 @@ class TopicModel(TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_n_topics(self.n_topics)
-        n_iterations = self.n_iterations()
-        if not isinstance(n_iterations, (int, np.integer)) or n_iterations < 1:
+        if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
             raise ParameterError(
-                f"max_iter must be an integer of at least 1; found {n_iterations!r}."
+                f"max_iter must be an integer of at least 1; found {self.max_iter!r}."
             )
         batch_size = getattr(self, "batch_size", 1)
         if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
@@ -254,18 +251,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
                 "for partial_fit, resume its run (sims/train.py --resume), or fit a new model."
             )
 
-    def _trainer_before(self, kind: type[KindOfTrainer]) -> KindOfTrainer | None:
-        """The trainer of an earlier `fit` or `partial_fit`; None if there was none."""
+    def _theta_of_training(self) -> np.ndarray:
         trainer = getattr(self, "trainer_", None)
-        if trainer is None or isinstance(trainer, kind):
-            return trainer
-        raise ParameterError(
-            "the model was trained by another algorithm than its parameters ask for now; set "
-            "`update` back to what it was, or fit a new model."
-        )
-
-    def _theta_of_training(self, kind: type[EventDrivenTrainer] | type[GibbsTrainer]) -> np.ndarray:
-        trainer = self._trainer_before(kind)
         if trainer is None:
             check_is_fitted(self, "components_")
             raise ParameterError(
@@ -318,17 +305,19 @@ class TopicModel(TransformerMixin, BaseEstimator):
         return {"X_types": ["sparse", "2darray"], "requires_positive_X": True}
 
 
-def _concrete_subclasses(base: type[TopicModel]) -> list[type[TopicModel]]:
-    found: list[type[TopicModel]] = []
-    for child in base.__subclasses__():
-        found += [child] if not child.__name__.startswith("_") else []
-        found += _concrete_subclasses(child)
-    return found
-
-
 def as_source(X: Any) -> Corpus | TokenStore:
     """X as something with documents: itself, or a corpus around a matrix."""
     if isinstance(X, (Corpus, TokenStore)):
         return X
     counts = as_counts(X)
     return Corpus(counts, tuple(map(str, range(counts.shape[1]))))
+
+
+def in_memory(source: Corpus | TokenStore, algorithm: str) -> Corpus:
+    """The event-driven and batch algorithms visit single tokens, in passes over all of them."""
+    if isinstance(source, Corpus):
+        return source
+    raise ParameterError(
+        f"{algorithm} keeps all tokens at hand: it takes a Corpus, no TokenStore. For "
+        "corpora on disk use SemiSpikeLDA or DuSpikeLDA, or partial_fit."
+    )

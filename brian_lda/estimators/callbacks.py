@@ -52,7 +52,7 @@ class ProgressBar:
         if self._bar is None or record["iteration"] == 1:
             self.close()
             self._bar = tqdm(
-                total=model.n_iterations(),
+                total=model.max_iter,
                 initial=record["iteration"] - 1,  # not 0 when a run goes on
                 disable=self.disable,
                 unit="it",
@@ -61,7 +61,7 @@ class ProgressBar:
         if "perplexity" in record:
             self._bar.set_postfix(perplexity=f"{record['perplexity']:.1f}", refresh=False)
         self._bar.update()
-        if record["iteration"] == model.n_iterations():
+        if record["iteration"] == model.max_iter:
             self.close()
 
     def close(self) -> None:

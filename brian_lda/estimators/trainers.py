@@ -15,7 +15,7 @@ import numpy as np
 from brian_lda.corpus import document_batches
 from brian_lda.corpus.streams import DocumentBatch, DocumentSource
 from brian_lda.errors import CheckpointError, DivergenceError
-from brian_lda.estimators.algorithms import BatchUpdates, EventDrivenNetwork, Resumable, Sampler
+from brian_lda.estimators.protocols import BatchUpdates, EventDrivenNetwork, Resumable, Sampler
 
 Algorithm = TypeVar("Algorithm", bound=BatchUpdates)
 

@@ -19,20 +19,23 @@ report            all of it for one network and one chip; `report_page` shows it
 
 from brian_lda.hardware.checker import count_traffic
 from brian_lda.hardware.feasibility import CheckReport, check
-from brian_lda.hardware.partition import (
-    hypergraph_placement,
-    index_placement,
-    random_placement,
-)
+from brian_lda.hardware.memory import Memory, memory_table
+from brian_lda.hardware.partition import hypergraph_placement, index_placement, random_placement
 from brian_lda.hardware.plan import NetworkPlan, plan_of_run
 from brian_lda.hardware.profiles import ChipProfile, available_chips, load_chip
-from brian_lda.hardware.pruning import prune_and_continue, prune_words
+from brian_lda.hardware.pruning import PAPER_PRIVATE_WORDS, prune_and_continue, prune_words
 from brian_lda.hardware.report import hardware_report
+from brian_lda.hardware.report_page import as_page, as_text
+from brian_lda.hardware.workload import synthetic_workload, workload_of_run
 
 __all__ = [
+    "PAPER_PRIVATE_WORDS",
     "CheckReport",
     "ChipProfile",
+    "Memory",
     "NetworkPlan",
+    "as_page",
+    "as_text",
     "available_chips",
     "check",
     "count_traffic",
@@ -40,8 +43,11 @@ __all__ = [
     "hypergraph_placement",
     "index_placement",
     "load_chip",
+    "memory_table",
     "plan_of_run",
     "prune_and_continue",
     "prune_words",
     "random_placement",
+    "synthetic_workload",
+    "workload_of_run",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from brian_lda.hardware.plan import KEEPS_ALL_DOCUMENTS, NetworkPlan
+from brian_lda.hardware.plan import NetworkPlan
 from brian_lda.hardware.profiles import ChipProfile
 from brian_lda.hardware.pruning import PAPER_DOCS_ON_CHIP, PAPER_PRIVATE_WORDS
 from brian_lda.hardware.rules import RuleResult, apply_rules
@@ -123,7 +123,7 @@ def _nearest(plan: NetworkPlan, chip: ChipProfile, n_chips: int) -> dict[str, An
 
 def _docs_beside_private_words(plan: NetworkPlan, chip: ChipProfile) -> int:
     """How many documents to keep on chip: the paper's 50 of 256 synapses, in proportion."""
-    if not KEEPS_ALL_DOCUMENTS[plan.algorithm]:
+    if not plan.keeps_all_documents:
         return plan.m
     return max(1, min(plan.m, _fan_in(chip) * PAPER_DOCS_ON_CHIP // 256))
 

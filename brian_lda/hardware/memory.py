@@ -22,11 +22,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from brian_lda.errors import ParameterError
+from brian_lda.algorithms import SPIKING, find_algorithm
 
 TOKEN_BYTES = 8  # a word and a document number of 32 bits each
 COUNTER_BYTES = 2  # spikes of one synapse in one mini-batch
-ALGORITHMS = ("spike-cgs", "ed-spike-lda", "ed-spike-plsi", "du-spike-lda", "semi-spike-lda")
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,11 @@ class Memory:
     weights: float
     eligibility: float
     local_weights: float
+
+    @property
+    def title(self) -> str:
+        """The algorithm's name for people."""
+        return find_algorithm(self.algorithm).title
 
     @property
     def total(self) -> float:
@@ -62,7 +66,7 @@ def algorithm_memory(
     Parameters
     ----------
     algorithm : str
-        One of `ALGORITHMS`.
+        A spiking one of `brian_lda.algorithms`.
     n_topics, n_words, n_docs, n_tokens : int
         K, V, D, N.
     batch_size : int
@@ -74,25 +78,20 @@ def algorithm_memory(
         counter per neuron), 1 AdaGrad and RMSProp, 2 variance tracking. The paper's rules:
         ed-SpikeLDA (2, 1), ed-SpikePLSI (2, 2), du-SpikeLDA (1, 1), semi-SpikeLDA (1, 0).
     """
-    if algorithm not in ALGORITHMS:
-        raise ParameterError(
-            f"algorithm must be one of {', '.join(ALGORITHMS)}; found {algorithm!r}."
-        )
+    kind = find_algorithm(algorithm, SPIKING)
     batch_docs = min(batch_size, n_docs)
     batch_tokens = n_tokens * batch_docs / max(n_docs, 1)
+    # "pass" takes the tokens as a stream, one at a time.
+    tokens = {"sweep": n_tokens, "pass": 1, "mini-batch": batch_tokens}[kind.iteration]
+    docs = n_docs if kind.keeps_all_documents else batch_docs
     topic_bytes = math.ceil(math.log2(max(n_topics, 2)) / 8)  # whole bytes for a topic's number
-    corpus, assignments, docs = {
-        "spike-cgs": (n_tokens * TOKEN_BYTES, n_tokens * topic_bytes, n_docs),
-        "ed-spike-lda": (TOKEN_BYTES, 0.0, n_docs),
-        "ed-spike-plsi": (TOKEN_BYTES, 0.0, n_docs),
-        "du-spike-lda": (batch_tokens * TOKEN_BYTES, 0.0, batch_docs),
-        "semi-spike-lda": (batch_tokens * TOKEN_BYTES, batch_tokens * topic_bytes, batch_docs),
-    }[algorithm]
-    biases = n_topics if algorithm == "spike-cgs" else 0  # b_z [Tab. 1(b)]
+    corpus = tokens * TOKEN_BYTES
+    assignments = tokens * topic_bytes if kind.remembers_topics else 0.0
+    biases = n_topics if kind.has_biases else 0  # b_z [Tab. 1(b)]
     weights = (n_topics * n_words * (1 + word_state_values) + biases) * weight_bytes
     local = n_topics * docs * (1 + doc_state_values) * weight_bytes
-    counters = {"du-spike-lda": n_words + docs, "semi-spike-lda": n_words}.get(algorithm, 0)
-    eligibility = n_topics * counters * COUNTER_BYTES
+    counting = {"word": n_words, "document": docs}
+    eligibility = n_topics * sum(counting[layer] for layer in kind.counters) * COUNTER_BYTES
     return Memory(
         algorithm,
         float(corpus),
@@ -104,5 +103,5 @@ def algorithm_memory(
 
 
 def memory_table(**sizes: Any) -> list[Memory]:
-    """`algorithm_memory` of every algorithm; arguments as there."""
-    return [algorithm_memory(algorithm, **sizes) for algorithm in ALGORITHMS]
+    """`algorithm_memory` of every spiking algorithm; arguments as there."""
+    return [algorithm_memory(algorithm.name, **sizes) for algorithm in SPIKING]

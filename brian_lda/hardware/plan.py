@@ -16,17 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from brian_lda.algorithms import SPIKING, find_algorithm
 from brian_lda.corpus import Corpus
 from brian_lda.errors import ParameterError
 from brian_lda.estimators import TopicModel
 
-KEEPS_ALL_DOCUMENTS = {
-    "spike-cgs": True,
-    "ed-spike-lda": True,
-    "ed-spike-plsi": True,
-    "du-spike-lda": False,
-    "semi-spike-lda": False,
-}
 FLOAT_BYTES = 4  # a weight of 32 bits, the paper's "float"
 NEURON_STATE_BYTES = 32  # u_z, a_z, n_alpha, latency: four numbers of 64 bits
 
@@ -38,7 +32,7 @@ class NetworkPlan:
     Attributes
     ----------
     algorithm : str
-        One of `KEEPS_ALL_DOCUMENTS`.
+        A spiking one of `brian_lda.algorithms`.
     n_topics, n_words, n_docs : int
         K, V, D. For du- and semi-SpikeLDA D is the mini-batch.
     n_tokens : int, optional
@@ -68,11 +62,7 @@ class NetworkPlan:
     weight_bits: int = 8
 
     def __post_init__(self) -> None:
-        if self.algorithm not in KEEPS_ALL_DOCUMENTS:
-            raise ParameterError(
-                f"algorithm must be one of {', '.join(KEEPS_ALL_DOCUMENTS)}; found "
-                f"{self.algorithm!r}. Baselines are not networks."
-            )
+        find_algorithm(self.algorithm, SPIKING)  # baselines are not networks
         for name in ("n_topics", "n_words", "n_docs", "docs_on_chip", "n_private", "weight_bits"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -81,6 +71,16 @@ class NetworkPlan:
             raise ParameterError(
                 f"docs_on_chip must not exceed n_docs = {self.n_docs}; found {self.docs_on_chip}."
             )
+
+    @property
+    def title(self) -> str:
+        """The algorithm's name for people."""
+        return find_algorithm(self.algorithm).title
+
+    @property
+    def keeps_all_documents(self) -> bool:
+        """Whether the synapses of every document stay, or only those of a mini-batch."""
+        return find_algorithm(self.algorithm).keeps_all_documents
 
     @property
     def m(self) -> int:
@@ -132,14 +132,14 @@ def plan_of_run(algorithm: str, model: TopicModel, corpus: Corpus) -> NetworkPla
     Parameters
     ----------
     algorithm : str
-        One of `KEEPS_ALL_DOCUMENTS`.
+        A spiking one of `brian_lda.algorithms`.
     model : TopicModel
         Fitted.
     corpus : Corpus
         What it was fitted to.
     """
     n_docs = corpus.n_docs
-    if not KEEPS_ALL_DOCUMENTS.get(algorithm, True):
+    if not find_algorithm(algorithm, SPIKING).keeps_all_documents:
         n_docs = min(model.batch_size, n_docs)
     rule = type(getattr(model, "word_step", None)).__name__
     return NetworkPlan(

@@ -26,7 +26,7 @@ import numpy as np
 from brian_lda.corpus import Corpus
 from brian_lda.errors import ParameterError
 from brian_lda.estimators import TopicModel
-from brian_lda.estimators.event_driven import event_network
+from brian_lda.estimators.event_driven import EventDrivenModel
 from brian_lda.estimators.trainers import EventDrivenTrainer, softmax_rows
 from brian_lda.parameters import PrunedWords, VarianceTracking
 
@@ -74,7 +74,7 @@ def prune_and_continue(
 
     Parameters
     ----------
-    model : SpikeLDA(update="event") or SpikePLSI
+    model : EdSpikeLDA or EdSpikePLSI
         Fitted on `corpus`; it stays as it is.
     corpus : Corpus
     n_passes : int
@@ -92,10 +92,10 @@ def prune_and_continue(
         the `PrunedWords`.
     """
     trainer = getattr(model, "trainer_", None)
-    if not isinstance(trainer, EventDrivenTrainer):
+    if not (isinstance(model, EventDrivenModel) and isinstance(trainer, EventDrivenTrainer)):
         raise ParameterError(
-            "prune_and_continue needs a fitted event-driven model (SpikeLDA(update='event') or "
-            f"SpikePLSI); found {type(model).__name__}"
+            "prune_and_continue needs a fitted event-driven model (EdSpikeLDA or EdSpikePLSI); "
+            f"found {type(model).__name__}"
             + (" that is not fitted." if trainer is None else " of another kind.")
         )
     model._check_vocabulary(corpus.counts)
@@ -103,9 +103,7 @@ def prune_and_continue(
     # Tab. 1(c) without our smoothing of the read-out: the weights that the network itself holds.
     pruned = prune_words(softmax_rows(network.M__alpha), n_private)
     initial = _on_manifold(network.state(), network.parameters.word_step)
-    pruned_network = event_network(
-        model, network.parameters, corpus, model.seed_, initial, pruned=pruned
-    )
+    pruned_network = model._network(network.parameters, corpus, model.seed_, initial, pruned=pruned)
     continued = copy.copy(model)
     continued.history_ = [dict(record) for record in model.history_]
     continued.callbacks = callbacks

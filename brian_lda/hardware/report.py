@@ -24,7 +24,7 @@ from brian_lda.hardware.partition import (
     index_placement,
     random_placement,
 )
-from brian_lda.hardware.plan import KEEPS_ALL_DOCUMENTS, NetworkPlan
+from brian_lda.hardware.plan import NetworkPlan
 from brian_lda.hardware.profiles import ChipProfile
 from brian_lda.hardware.pruning import PAPER_DOCS_ON_CHIP, PAPER_PRIVATE_WORDS
 from brian_lda.hardware.workload import DOC_LENGTH, Workload, sample_documents
@@ -156,8 +156,7 @@ def _fitted(plan: NetworkPlan, chip: ChipProfile, n_chips: int | None) -> CheckR
     as_given = check(plan, chip, n_chips or 1)
     candidates = [as_given]
     if plan.n_private is None and plan.docs_on_chip is None and not as_given.passes:
-        keeps_all = KEEPS_ALL_DOCUMENTS[plan.algorithm]
-        m = min(PAPER_DOCS_ON_CHIP, plan.n_docs) if keeps_all else plan.n_docs
+        m = min(PAPER_DOCS_ON_CHIP, plan.n_docs) if plan.keeps_all_documents else plan.n_docs
         paper = plan.with_(n_private=min(PAPER_PRIVATE_WORDS, plan.n_words), docs_on_chip=m)
         nearest = as_given.nearest["pruned"]
         candidates.append(check(paper, chip, n_chips or 1))

@@ -68,7 +68,7 @@ def sections(report: HardwareReport) -> list[Section]:
             "Bytes that each algorithm keeps while training this corpus, without pruning.",
             [
                 {
-                    "algorithm": m.algorithm, "corpus": m.corpus, "assignments": m.assignments,
+                    "algorithm": m.title, "corpus": m.corpus, "assignments": m.assignments,
                     "weights": m.weights, "eligibility": m.eligibility,
                     "local weights": m.local_weights, "total": m.total,
                 }
@@ -130,7 +130,7 @@ def as_page(report: HardwareReport) -> HtmlPage:
 def _title(report: HardwareReport) -> str:
     plan = report.after.plan
     return (
-        f"{plan.algorithm} with K = {plan.n_topics:,}, V = {plan.n_words:,}, D = {plan.n_docs:,} "
+        f"{plan.title} with K = {plan.n_topics:,}, V = {plan.n_words:,}, D = {plan.n_docs:,} "
         f"on {report.n_chips} x {report.chip.name}"
     )
 

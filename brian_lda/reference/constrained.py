@@ -14,12 +14,12 @@ from brian_lda.constraints import Constraints, heard_tokens, spread_winners
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.activation import draw_winner
-from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.event_driven import EventDrivenTwin
 from brian_lda.reference.plasticity import flow, log_add, robbins_monro
 from brian_lda.reference.random_streams import uniform
 
 
-class ConstrainedReference(EventDrivenReference):
+class ConstrainedReference(EventDrivenTwin):
     """Rate-level twin of `EventDrivenSpiking(..., constraints=...)`.
 
     Parameters
@@ -27,7 +27,7 @@ class ConstrainedReference(EventDrivenReference):
     parameters : EventDrivenParameters
         With `RobbinsMonro` steps, integrator="flow" and gauge=True.
     n_words, doc_lengths, seed, initial
-        As in `EventDrivenReference`.
+        As in `EventDrivenTwin`.
     constraints : Constraints
     """
 
@@ -61,7 +61,7 @@ class ConstrainedReference(EventDrivenReference):
         super().__init__(parameters, n_words, doc_lengths, seed=seed, initial=initial)
 
     def state(self) -> dict[str, np.ndarray]:
-        """As in `EventDrivenReference`, and "levels" on which the weights are, if they are."""
+        """As in `EventDrivenTwin`, and "levels" on which the weights are, if they are."""
         state = super().state()
         if self.constraints.weight_bits is not None:
             state["levels"] = self.constraints.levels
@@ -84,7 +84,7 @@ class ConstrainedReference(EventDrivenReference):
     def present(
         self, words: np.ndarray, docs: np.ndarray, winners: np.ndarray | None = None
     ) -> np.ndarray:
-        """As in `EventDrivenReference`; winners cannot be forced, a token may have none (-1)."""
+        """As in `EventDrivenTwin`; winners cannot be forced, a token may have none (-1)."""
         if winners is not None:
             raise ParameterError("winners cannot be forced in a network with constraints.")
         words, docs = np.asarray(words, np.int32), np.asarray(docs, np.int32)

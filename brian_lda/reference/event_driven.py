@@ -1,14 +1,12 @@
-r"""ed-SpikeLDA (Alg. 3) and ed-SpikePLSI (appendix) at rate level.
+r"""What ed-SpikeLDA and ed-SpikePLSI share at rate level: one token after the other.
 
 For each token (w, d): z ~ softmax(M^alpha_zw + M^beta_zd) [Alg. 1], then
 
 .. math::
-    M^\alpha_{zw} &\leftarrow M^\alpha_{zw} + \eta\,h_z (x_w e^{-M^\alpha_{zw}} - 1)
-    \qquad \forall w \text{ of the winner} \\
-    M^\beta_{zd} &\leftarrow M^\beta_{zd} + \eta\,x_d\big[(h_z + \tfrac{\lambda_z-1}{N_d})
-    e^{-M^\beta_{zd}} - \tfrac1\kappa - \tfrac1{N_d}\big] \qquad \forall z
+    M^\alpha_{zw} \leftarrow M^\alpha_{zw} + \eta\,h_z (x_w e^{-M^\alpha_{zw}} - 1)
+    \qquad \forall w \text{ of the winner}
 
-(pLSI: the appendix's rule, without prior and with kappa = 1), or their exact flow
+and the rule of M^beta in `ed_spike_lda` or `ed_spike_plsi`, or their exact flow
 (`brian_lda.reference.plasticity`). All right-hand sides use the values before the token.
 
 Two ways of storing what the law only sees as M, both exact:
@@ -52,7 +50,7 @@ def initial_state(
     """Initial weights and step-size state, common to both twins.
 
     Paper's appendix "Network initialization": every synapse ~ N(1, 1), except M^beta = log(1/K)
-    in SpikePLSI.
+    in ed-SpikePLSI.
 
     Returns
     -------
@@ -86,8 +84,10 @@ def initial_state(
     return state
 
 
-class EventDrivenReference:
-    """Rate-level twin of the spiking ed-SpikeLDA and ed-SpikePLSI networks.
+class EventDrivenTwin:
+    """Rate-level ed-SpikeLDA or ed-SpikePLSI: `parameters.doc_topic_prior` tells which.
+
+    Code that is about one of them takes `EdSpikeLDAReference` or `EdSpikePLSIReference`.
 
     Parameters
     ----------
@@ -114,6 +114,7 @@ class EventDrivenReference:
         initial: dict[str, np.ndarray] | None = None,
         pruned: PrunedWords | None = None,
     ) -> None:
+        self._check_prior(parameters)
         self.parameters = parameters
         self.pruned = pruned
         self._private, self._shared = np.zeros((0, 0), np.bool_), np.zeros(0)  # all private
@@ -132,6 +133,10 @@ class EventDrivenReference:
         self._word_rule = _rule_code_and_values(parameters.word_step)
         self._doc_rule = _rule_code_and_values(parameters.doc_step)
         self.set_state(initial or initial_state(parameters, n_words, doc_lengths, seed))
+
+    @staticmethod
+    def _check_prior(parameters: EventDrivenParameters) -> None:
+        """Refuse the parameters of the other algorithm; here both are welcome."""
 
     def present(
         self, words: np.ndarray, docs: np.ndarray, winners: np.ndarray | None = None

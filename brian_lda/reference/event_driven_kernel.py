@@ -1,4 +1,4 @@
-"""The token loop of `EventDrivenReference`, compiled.
+"""The token loop of `EventDrivenTwin`, compiled.
 
 Where M^alpha is in gauge form and M^beta is carried as p = exp M^beta, exp(m_zw - r_z) is kept
 beside m_zw: the rates of a race are then products, exp(r_z - a_z) exp(m_zw - r_z) p_zd, and a token

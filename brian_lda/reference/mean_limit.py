@@ -1,4 +1,4 @@
-r"""The mean-limit ODEs (ML-ODEs) of SpikePLSI, SpikeLDA and semi-SpikeLDA, with exact expectations.
+r"""The mean-limit ODEs (ML-ODEs) of the networks that climb a likelihood, with exact expectations.
 
 A stochastic rule M <- M + eta g(M) with small steps follows dM/ds = E[g(M)] [Eq. (continuous ODE)].
 The paper's theorems say that this flow first falls monotonically onto the manifold
@@ -86,7 +86,7 @@ def zeta(M: np.ndarray) -> np.ndarray:
 
 
 class EventDrivenMeanLimit:
-    """ML-ODE of SpikeLDA and, without a prior, of SpikePLSI.
+    """ML-ODE of ed-SpikeLDA and, without a prior, of ed-SpikePLSI.
 
     Parameters
     ----------

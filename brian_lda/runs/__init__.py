@@ -12,7 +12,6 @@ report    one HTML page about a run, finished or not
 from brian_lda.runs.finished import FinishedRun, read_finished_run
 from brian_lda.runs.folder import CHECKPOINT, CONFIG, METRICS, MODEL, new_run_folder, versions
 from brian_lda.runs.run import (
-    ALGORITHMS,
     RunConfig,
     make_model,
     read_config,
@@ -23,7 +22,6 @@ from brian_lda.runs.run import (
 from brian_lda.runs.saving import DEFAULT_EVERY
 
 __all__ = [
-    "ALGORITHMS",
     "CHECKPOINT",
     "CONFIG",
     "DEFAULT_EVERY",

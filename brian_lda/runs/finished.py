@@ -20,7 +20,7 @@ class FinishedRun:
     Attributes
     ----------
     algorithm : str
-        See `brian_lda.runs.ALGORITHMS`.
+        A name of `brian_lda.algorithms`.
     model : TopicModel
     corpus : Corpus
         The training documents.

@@ -14,20 +14,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from brian_lda.algorithms import Iteration, find_algorithm
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, ParameterError, RunFolderError
-from brian_lda.estimators import (
-    CollapsedGibbsLDA,
-    ProgressBar,
-    SemiSpikeLDA,
-    SpikeCGS,
-    SpikeLDA,
-    SpikePLSI,
-    StochasticGradientMCMCLDA,
-    StochasticVariationalLDA,
-    TopicModel,
-    TrackPerplexity,
-)
+from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
 from brian_lda.estimators.checkpoint import Checkpoint, corpus_fingerprint, read_checkpoint
 from brian_lda.evaluation import fold_in_gibbs, heldout_perplexity
 from brian_lda.files.atomic import is_scratch
@@ -49,30 +39,22 @@ from brian_lda.runs.saving import (
     require_same,
 )
 
-# name on the command line: (estimator, fixed arguments, iterations between two evaluations)
-ALGORITHMS: dict[str, tuple[type[TopicModel], dict[str, Any], int]] = {
-    "spike-cgs": (SpikeCGS, {}, 1),
-    "ed-spike-lda": (SpikeLDA, {"update": "event"}, 1),
-    "du-spike-lda": (SpikeLDA, {"update": "delayed"}, 20),
-    "semi-spike-lda": (SemiSpikeLDA, {}, 20),
-    "ed-spike-plsi": (SpikePLSI, {}, 1),
-    "cgs": (CollapsedGibbsLDA, {}, 1),
-    "svi": (StochasticVariationalLDA, {}, 20),
-    "sgmcmc": (StochasticGradientMCMCLDA, {}, 20),
-}
+# Iterations between two evaluations: a mini-batch is a small part of a pass.
+EVALUATE_EVERY: dict[Iteration, int] = {"pass": 1, "sweep": 1, "mini-batch": 20}
 
 
 @dataclass(frozen=True)
 class RunConfig:
     """What defines a run; None means the estimator's default.
 
-    An iteration is a pass over the corpus, or a mini-batch update for du- and semi-SpikeLDA, SVI
-    and SGMCMC. `split_seed` fixes the test documents apart from `seed`, so that runs with
-    different seeds are judged on the same documents. `options` holds further arguments of the
-    estimator as plain data, step rules in the form of `brian_lda.parameters.step_rule_to_dict`.
+    `algorithm` is a name of `brian_lda.algorithms`, which also says what an iteration is: a pass
+    over the corpus, a sweep, or a mini-batch update. `split_seed` fixes the test documents apart
+    from `seed`, so that runs with different seeds are judged on the same documents. `options` holds
+    further arguments of the estimator as plain data, step rules in the form of
+    `brian_lda.parameters.step_rule_to_dict`.
     """
 
-    algorithm: str = "semi-spike-lda"
+    algorithm: str = "semi_spike_lda"
     backend: str = "rate"
     corpus: str = "reuters"
     n_topics: int = 20
@@ -99,11 +81,8 @@ FIELD_TYPES: dict[str, Any] = {  # in config.json
 
 def make_model(config: RunConfig) -> TopicModel:
     """The estimator of a run, not yet fitted."""
-    if config.algorithm not in ALGORITHMS:
-        raise ParameterError(
-            f"algorithm must be one of {', '.join(ALGORITHMS)}; found {config.algorithm!r}."
-        )
-    estimator, fixed, _ = ALGORITHMS[config.algorithm]
+    algorithm = find_algorithm(config.algorithm)
+    estimator = algorithm.load_estimator()
     known = estimator._get_param_names()
     chosen = {
         "doc_topic_prior": config.prior,
@@ -117,12 +96,10 @@ def make_model(config: RunConfig) -> TopicModel:
         chosen[name] = step_rule_from_dict(value) if is_rule else value
     unknown = [name for name in chosen if name not in known]
     if "backend" in unknown:
-        raise ParameterError(
-            f"{config.algorithm} is a baseline without spikes; use backend 'rate'."
-        )
+        raise ParameterError(f"{algorithm.title} is a baseline without spikes; use backend 'rate'.")
     if unknown:
-        raise ParameterError(f"{config.algorithm} has no {' or '.join(unknown)}; leave it out.")
-    return estimator(n_topics=config.n_topics, random_state=config.seed, **fixed, **chosen)
+        raise ParameterError(f"{algorithm.title} has no {' or '.join(unknown)}; leave it out.")
+    return estimator(n_topics=config.n_topics, random_state=config.seed, **chosen)
 
 
 def train_run(
@@ -222,7 +199,8 @@ def finish_run(
     checkpoint: Checkpoint | None = None,
 ) -> tuple[TopicModel, dict[str, Any]]:
     """Train from the beginning or from a checkpoint, and write what a finished run holds."""
-    every = config.evaluate_every or ALGORITHMS[config.algorithm][2]
+    unit = find_algorithm(config.algorithm).iteration
+    every = config.evaluate_every or EVALUATE_EVERY[unit]
     bar = ProgressBar(disable=quiet)
     model.callbacks = [TrackPerplexity(split.observed, split.heldout, every=every), bar]
     model.callbacks += [saver] if saver else []
@@ -247,7 +225,7 @@ def finish_run(
         stop.requested = True
     finally:
         bar.close()
-    interrupted = stop.requested and model.n_iter_ < model.n_iterations()
+    interrupted = stop.requested and model.n_iter_ < model.max_iter
     if interrupted and saver and model.between_iterations_:
         saver.save(model)
     metrics = run_metrics(model, config, split, interrupted=interrupted)

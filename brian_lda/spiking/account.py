@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from brian_lda.errors import ParameterError
+from brian_lda.algorithms import SPIKING, find_algorithm
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def race_account(
     Parameters
     ----------
     algorithm : str
-        "spike-cgs", "ed-spike-lda", "ed-spike-plsi", "du-spike-lda" or "semi-spike-lda".
+        A spiking one of `brian_lda.algorithms`.
     n_topics, n_words : int
         K, V.
     doc_length : float
@@ -68,25 +68,23 @@ def race_account(
         Event-driven networks: M^alpha = m - a, or the paper's literal form.
     """
     K, V, T = n_topics, n_words, local_iterations
-    remembers = algorithm in ("spike-cgs", "semi-spike-lda")
-    races = {"du-spike-lda": 2 * T, "semi-spike-lda": 2 * T + 1}.get(algorithm, 1)
-    if algorithm == "spike-cgs":
-        writes = 6.0 + 1.0  # M^alpha, M^beta, b: each one less and one more; z
-    elif algorithm in ("ed-spike-lda", "ed-spike-plsi"):
-        writes = K + (2.0 if gauge else float(V))  # M^beta of d; m and a, or M^alpha of the winner
-    elif algorithm in ("du-spike-lda", "semi-spike-lda"):
-        races_per_batch = races * batch_size * doc_length
-        writes = K * V / races_per_batch + T / races  # the update; N_zw of the kept sweeps
-        if algorithm == "du-spike-lda":
-            writes += 1.0 + K / doc_length  # C_zd; M^beta at the end of a local iteration
-        else:
-            writes += (2.0 * races - 1.0) / races + 1.0  # M^beta less and more (first: more); z
+    kind = find_algorithm(algorithm, SPIKING)
+    in_batches, remembers = kind.iteration == "mini-batch", kind.remembers_topics
+    races = 1
+    if in_batches:
+        races = 2 * T + (1 if remembers else 0)  # the first race assigns a topic to begin with
+    recalled = (races - 1) / races if in_batches else 1.0  # of the races, with a topic to forget
+    if remembers:
+        counts = 1.0 if in_batches else 2.0  # M^beta; M^alpha only where it is a count itself
+        counts += 1.0 if kind.has_biases else 0.0
+        writes = counts * (1.0 + recalled) + 1.0  # each one less and one more; z
+    elif in_batches:
+        writes = 1.0 + K / doc_length  # C_zd; M^beta at the end of a local iteration
     else:
-        raise ParameterError(
-            "algorithm must be spike-cgs, ed-spike-lda, ed-spike-plsi, du-spike-lda or "
-            f"semi-spike-lda; found {algorithm!r}."
-        )
-    recalled = (races - 1) / races if algorithm == "semi-spike-lda" else 1.0
+        writes = K + (2.0 if gauge else float(V))  # M^beta of d; m and a, or M^alpha of the winner
+    if in_batches:
+        races_per_batch = races * batch_size * doc_length
+        writes += K * V / races_per_batch + T / races  # the update; N_zw of the kept sweeps
     return RaceAccount(
         algorithm,
         races,

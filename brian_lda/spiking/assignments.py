@@ -50,7 +50,7 @@ def add_assignment_memory(circuit: Circuit, recall: str) -> None:
     if circuit.constraints.packet_loss > 0:
         raise ParameterError(
             "packet_loss must be 0 in a network with a negative phase: a phase that is missed "
-            "leaves a count behind for ever. Use SpikeLDA(update='event') or SpikePLSI."
+            "leaves a count behind for ever. Use EdSpikeLDA or EdSpikePLSI."
         )
     clock = circuit.clock
     controller = NeuronGroup(1, CONTROLLER_MODEL, clock=clock, name="controller")

@@ -14,11 +14,11 @@ from scipy import stats
 
 from brian_lda.corpus import Corpus, HoldoutSplit, shuffled_passes
 from brian_lda.errors import ParameterError
-from brian_lda.estimators.algorithms import EventDrivenNetwork
+from brian_lda.estimators.protocols import EventDrivenNetwork
 from brian_lda.estimators.trainers import read_out_phi, softmax_rows
 from brian_lda.evaluation import TopicMatch, heldout_perplexity, match_topics
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
-from brian_lda.reference.event_driven import EventDrivenReference, initial_state
+from brian_lda.reference.event_driven import EventDrivenTwin, initial_state
 from brian_lda.reference.word_weights import word_prior_vector
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 
@@ -118,7 +118,7 @@ def train_twins(
     initial = initial_state(*sizes, seed)
     spiking = EventDrivenSpiking(*sizes, seed=seed, initial=initial, simulator=simulator)
     networks: dict[str, EventDrivenNetwork] = {
-        "rate": EventDrivenReference(*sizes, seed=seed, initial=initial),
+        "rate": EventDrivenTwin(*sizes, seed=seed, initial=initial),
         "spiking": spiking,
     }
     comparison = TwinComparison()
@@ -171,7 +171,7 @@ def winner_frequency_p(
     n_tokens = n_tokens or min(len(words), 20_000)
     drawn = np.random.default_rng(seed).integers(0, len(words), n_tokens)
     words, docs = words[drawn], docs[drawn]
-    rate = EventDrivenReference(*sizes, seed=seed, initial=state).present(words, docs)
+    rate = EventDrivenTwin(*sizes, seed=seed, initial=state).present(words, docs)
     spiking = EventDrivenSpiking(*sizes, seed=seed, initial=state, simulator=simulator)
     K = parameters.n_topics
     counts = [np.bincount(z, minlength=K) for z in (spiking.present(words, docs), rate)]

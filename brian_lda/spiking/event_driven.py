@@ -1,4 +1,4 @@
-"""ed-SpikeLDA and ed-SpikePLSI in spikes: the twin of `brian_lda.reference.EventDrivenReference`.
+"""ed-SpikeLDA and ed-SpikePLSI in spikes: the twin of `EventDrivenTwin`.
 
 The networks are in `models/ed_spike_lda.py` and `models/ed_spike_plsi.py`; this file gives them
 tokens and weights and takes the weights back. Between two calls of `present` everything that the

@@ -1,4 +1,4 @@
-"""semi- and du-SpikeLDA in spikes: twins of `SemiSpikeLDAReference`, `DelayedSpikeLDAReference`.
+"""semi- and du-SpikeLDA in spikes: twins of `SemiSpikeLDAReference`, `DuSpikeLDAReference`.
 
 The networks are in `models/semi_spike_lda.py` and `models/du_spike_lda.py`. Between mini-batches
 the word synapses are kept as in the reference (`WordWeights`); the synapses of documents enter the

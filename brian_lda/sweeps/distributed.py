@@ -51,7 +51,7 @@ def fit_data_parallel(
 
     Parameters
     ----------
-    model : SemiSpikeLDA, or SpikeLDA with update="delayed"
+    model : SemiSpikeLDA or DuSpikeLDA
         Large mini-batches (1000 documents and more) keep the workers busy.
     store : TokenStore
         Readable by every worker under the same path.
@@ -80,12 +80,12 @@ def fit_data_parallel(
     algorithm = getattr(single, "algorithm", None)
     if not isinstance(algorithm, MiniBatchReference):
         raise ParameterError(
-            "fit_data_parallel trains SemiSpikeLDA and SpikeLDA(update='delayed'), whose documents "
-            f"are independent within a mini-batch; found {type(model).__name__}."
+            "fit_data_parallel trains SemiSpikeLDA and DuSpikeLDA, whose documents are "
+            f"independent within a mini-batch; found {type(model).__name__}."
         )
     shards = n_shards or max(sum(client.nthreads().values()), 1)
     model.trainer_ = DataParallelTrainer(algorithm, store, model.batch_size, seed, client, shards)
-    model._train(model.n_iterations())
+    model._train(model.max_iter)
     return model
 
 

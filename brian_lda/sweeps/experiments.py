@@ -89,7 +89,7 @@ def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
 
 def _accuracies(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:
     theta = {"fold_in": model.transform(train)}
-    if hasattr(model, "doc_topic") and getattr(model, "update", "event") == "event":
+    if hasattr(model, "doc_topic"):
         theta["trained"] = model.doc_topic()
     theta_judged = model.transform(judged)
     assert train.labels is not None and judged.labels is not None  # `_labelled_parts` saw to it

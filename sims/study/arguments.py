@@ -1,8 +1,11 @@
-"""Numbers on the command line: what is out of range is refused before any work, with its name."""
+"""Values on the command line: what is not allowed is refused before any work, with its name."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
+
+from brian_lda.algorithms import ALGORITHMS, Algorithm
 
 
 def whole(text: str) -> int:
@@ -13,6 +16,25 @@ def whole(text: str) -> int:
 def positive(text: str) -> int:
     """1, 2, 3, ...: how many runs, workers, iterations."""
     return _integer_from(1, text)
+
+
+def algorithm_names(among: Sequence[Algorithm] = ALGORITHMS) -> str:
+    """The algorithms as on the command line, for the help."""
+    return ", ".join(algorithm.option for algorithm in among)
+
+
+def algorithm_among(among: Sequence[Algorithm] = ALGORITHMS) -> Callable[[str], str]:
+    """Reads an algorithm as written on the command line (ed-spike-lda); returns its name."""
+
+    def name(text: str) -> str:
+        for algorithm in among:
+            if algorithm.option == text:
+                return algorithm.name
+        raise argparse.ArgumentTypeError(
+            f"expected one of {algorithm_names(among)}; found {text!r}"
+        )
+
+    return name
 
 
 def _integer_from(least: int, text: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brian_lda.algorithms import find_algorithm
 from brian_lda.plotting import PALETTE, plot_learning_curves
 from brian_lda.sweeps.tables import mean_and_spread
 from brian_lda.sweeps.task import Task, train_tasks
@@ -32,21 +33,27 @@ class Variant:
 
     Attributes
     ----------
-    label : str
-        In the legend.
     algorithm : str
-        See `brian_lda.runs.ALGORITHMS`.
+        A name of `brian_lda.algorithms`.
     iterations : int
     word_prior : float, optional
     options : dict
         Further arguments of the estimator, see `RunConfig`.
+    note : str
+        Tells this line from another of the same algorithm.
     """
 
-    label: str
     algorithm: str
     iterations: int
     word_prior: float | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def label(self) -> str:
+        """In the legend and in the table."""
+        title = find_algorithm(self.algorithm).title
+        return f"{title}, {self.note}" if self.note else title
 
     @property
     def has_prior(self) -> bool:
@@ -91,10 +98,24 @@ def prior_figure(study: Study, setting: Setting) -> None:
     for corpus, ax in zip(corpora, panels, strict=True):
         _plot_priors([row for row in rows if row["corpus"] == corpus], ax)
         _label(ax, study, corpus, setting, "final perplexity")
-        ax.set_xlabel("λ  (CGS, semi, SGMCMC: λ; SpikeLDA: 1 + λ; SVI: 0.5 + λ)", fontsize=7)
+        ax.set_xlabel(_lambda_label(setting.variants[corpus]), fontsize=7)
     _legend(figure, panels)
     study.write(rows, asdict(setting), figure)
     _print(rows)
+
+
+def _lambda_label(variants: Sequence[Variant]) -> str:
+    """The axis, with what each algorithm makes of lambda."""
+    titles: dict[float, dict[str, None]] = {}
+    for variant in variants:
+        algorithm = find_algorithm(variant.algorithm)
+        if algorithm.prior_offset is not None:
+            titles.setdefault(algorithm.prior_offset, {})[algorithm.title] = None
+    rules = [
+        f"{', '.join(names)}: {f'{offset:g} + ' if offset else ''}λ"
+        for offset, names in sorted(titles.items())
+    ]
+    return f"λ  ({'; '.join(rules)})"
 
 
 def convergence_figure(study: Study, setting: Setting) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from brian_lda.estimators.spike_lda import WORD_PRIOR
+from brian_lda.estimators.base import WORD_PRIOR
 from brian_lda.parameters import RMSProp, step_rule_to_dict
 from study.comparison import Setting, Variant
 
@@ -29,9 +29,9 @@ def small_corpora(scale: str) -> Setting:
     }[scale]
     variants = (
         # the smoothing that SpikeLDA has by default; the paper does not say its varphi
-        Variant("CGS", "cgs", sweeps, WORD_PRIOR),
-        Variant("ed-SpikeLDA", "ed-spike-lda", passes),
-        Variant("ed-SpikePLSI", "ed-spike-plsi", passes),
+        Variant("cgs", sweeps, WORD_PRIOR),
+        Variant("ed_spike_lda", passes),
+        Variant("ed_spike_plsi", passes),
     )
     return Setting(n_topics, lamdas, dict.fromkeys(corpora, variants), "passes over the corpus")
 
@@ -89,26 +89,26 @@ def _rows(
     n = iterations or row.iterations
 
     def variant(
-        label: str, algorithm: str, T: int, word_prior: float | None = None, **options: Any
+        algorithm: str, T: int, word_prior: float | None = None, note: str = "", **options: Any
     ) -> Variant:
         local = {"local_iterations": min(T, most)}
-        return Variant(label, algorithm, n, word_prior, {**batch, **local, **options})
+        return Variant(algorithm, n, word_prior, {**batch, **local, **options}, note)
 
     def rms(eta: float) -> dict[str, Any]:
         return step_rule_to_dict(RMSProp(eta=eta))
 
     (eta, T), (eta_alpha, eta_beta, T_du) = row.semi, row.du
     return (
-        variant("semi-SpikeLDA", "semi-spike-lda", 5),
-        variant("du-SpikeLDA", "du-spike-lda", 5),
+        variant("semi_spike_lda", 5),
+        variant("du_spike_lda", 5),
         variant(
-            "semi-SpikeLDA, paper's steps", "semi-spike-lda", T, 0.0,
+            "semi_spike_lda", T, 0.0, "paper's steps",
             word_step=rms(eta), integrator="euler",
         ),
         variant(
-            "du-SpikeLDA, paper's steps", "du-spike-lda", T_du, 0.0,
+            "du_spike_lda", T_du, 0.0, "paper's steps",
             word_step=rms(eta_alpha), doc_step=rms(eta_beta), integrator="euler",
         ),
-        variant("SVI", "svi", row.svi[1], 0.51, step=list(row.svi[0])),
-        variant("SGMCMC", "sgmcmc", row.sgmcmc[1], 0.01, step=list(row.sgmcmc[0])),
+        variant("svi", row.svi[1], 0.51, step=list(row.svi[0])),
+        variant("sgmcmc", row.sgmcmc[1], 0.01, step=list(row.sgmcmc[0])),
     )  # fmt: skip

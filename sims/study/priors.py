@@ -1,21 +1,19 @@
-"""One lambda for all algorithms, offset as in the paper (Sec. 4).
-
-"lambda and varphi are offset by +0.5 for VI and +1 for MAP, including our SpikeLDA."
-"""
+"""One lambda for all algorithms, offset as in the paper (Sec. 4, `Algorithm.prior_offset`)."""
 
 from __future__ import annotations
 
-_OFFSETS = {"ed-spike-lda": 1.0, "du-spike-lda": 1.0, "svi": 0.5}
-_WITHOUT_PRIOR = ("ed-spike-plsi",)
+from brian_lda.algorithms import find_algorithm
 
 
 def prior_of(algorithm: str, lamda: float | None) -> float | None:
     """The `doc_topic_prior` of an algorithm for the lambda of a collapsed sampler."""
-    if lamda is None or algorithm in _WITHOUT_PRIOR:
+    offset = find_algorithm(algorithm).prior_offset
+    if lamda is None or offset is None:
         return None
-    return round(lamda + _OFFSETS.get(algorithm, 0.0), 12)  # 1 + 0.1 is 1.1 in the file, too
+    return round(lamda + offset, 12)  # 1 + 0.1 is 1.1 in the file, too
 
 
 def lambda_of(algorithm: str, prior: float | None) -> float | None:
     """Inverse of `prior_of`."""
-    return None if prior is None else round(prior - _OFFSETS.get(algorithm, 0.0), 12)
+    offset = find_algorithm(algorithm).prior_offset
+    return None if prior is None or offset is None else round(prior - offset, 12)

@@ -18,6 +18,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from brian_lda.algorithms import find_algorithm
 from brian_lda.errors import RunFolderError
 
 Row = Mapping[str, str]
@@ -127,16 +128,20 @@ def _classification(rows: Sequence[Row]) -> str:
             for name in ("paper_binary_accuracy", "paper_accuracy")
         ]
         numbers = [_pm(row, name, 1) for name in ("binary_accuracy", "accuracy")]
-        cells = [row[name] for name in ("algorithm", "n_topics", "lamda", "varphi")]
-        body.append([*cells, *numbers, *paper, f"{float(row['seconds']):.0f}"])
+        cells = [row[name] for name in ("n_topics", "lamda", "varphi")]
+        body.append([_title(row), *cells, *numbers, *paper, f"{float(row['seconds']):.0f}"])
     columns = ("K", "λ", "φ", "binary", "20 classes", "paper, binary", "paper, 20 classes")
     return markdown(["", *columns, "s a run"], body)
+
+
+def _title(row: Row) -> str:
+    return find_algorithm(row["algorithm"]).title
 
 
 def _memory(rows: Sequence[Row]) -> str:
     names = ("weights", "eligibility", "local_weights", "assignments", "corpus", "total")
     body = [
-        [row["corpus"].upper(), row["K"], row["algorithm"]]
+        [row["corpus"].upper(), row["K"], _title(row)]
         + [f"{float(row[f'{name}_bytes']) / 1e6:.2f}" for name in names]
         for row in rows
     ]

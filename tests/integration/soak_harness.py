@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from brian_lda import SpikeLDA
+from brian_lda import EdSpikeLDA
 from brian_lda.corpus import load_corpus
 
 PAUSE = 0.02  # seconds between two looks at the simulator, which lives for a pass or a part of it
@@ -102,7 +102,7 @@ def soak(corpus, n_topics, n_passes, leak):
 
     observer.start()
     # Without smoothing the network is that of other tests: compiled once for all.
-    model = SpikeLDA(
+    model = EdSpikeLDA(
         n_topics=n_topics, max_iter=n_passes, topic_word_prior=0.0, backend="brian2",
         random_state=0, callbacks=[leaking, measure],
     )  # fmt: skip

@@ -74,13 +74,13 @@ def test_four_kills(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("algorithm", "backend", "iterations"),
     [
-        ("spike-cgs", "rate", 200),
-        ("ed-spike-lda", "rate", 200),
-        ("du-spike-lda", "rate", 200),
-        ("semi-spike-lda", "rate", 200),
-        ("ed-spike-plsi", "rate", 200),
-        ("semi-spike-lda", "brian2", 100),
-        ("ed-spike-lda", "brian2", 100),
+        ("spike_cgs", "rate", 200),
+        ("ed_spike_lda", "rate", 200),
+        ("du_spike_lda", "rate", 200),
+        ("semi_spike_lda", "rate", 200),
+        ("ed_spike_plsi", "rate", 200),
+        ("semi_spike_lda", "brian2", 100),
+        ("ed_spike_lda", "brian2", 100),
     ],
 )
 def test_twenty_kills(algorithm, backend, iterations, corpus, tmp_path):

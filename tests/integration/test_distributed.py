@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA, SpikeLDA, StochasticGradientMCMCLDA
+from brian_lda import CollapsedGibbsLDA, DuSpikeLDA, SemiSpikeLDA, StochasticGradientMCMCLDA
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.corpus.uci import write_uci
 from brian_lda.errors import MissingDependencyError, ParameterError, SchedulerError
@@ -22,7 +22,7 @@ from brian_lda.sweeps.distributed import fit_data_parallel  # noqa: E402
 
 MODELS = {
     "semi": lambda **options: SemiSpikeLDA(n_topics=6, random_state=3, **options),
-    "du": lambda **options: SpikeLDA(update="delayed", n_topics=6, random_state=3, **options),
+    "du": lambda **options: DuSpikeLDA(n_topics=6, random_state=3, **options),
 }
 
 
@@ -128,7 +128,7 @@ def large_store(folder):
 def test_what_cannot_be_trained_this_way_is_refused(client, store, reuters):
     with pytest.raises(ParameterError, match="open_token_store"):
         fit_data_parallel(MODELS["semi"](), reuters.train, client)
-    with pytest.raises(ParameterError, match="SemiSpikeLDA and SpikeLDA"):
+    with pytest.raises(ParameterError, match="SemiSpikeLDA and DuSpikeLDA"):
         fit_data_parallel(StochasticGradientMCMCLDA(n_topics=3, random_state=0), store, client)
     with pytest.raises(ParameterError, match="TokenStore"):
         fit_data_parallel(CollapsedGibbsLDA(n_topics=3, random_state=0), store, client)

@@ -30,7 +30,7 @@ def report():
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "ed"
-    config = RunConfig(algorithm="ed-spike-lda", n_topics=8, iterations=3)
+    config = RunConfig(algorithm="ed_spike_lda", n_topics=8, iterations=3)
     train_run(config, out, quiet=True)
     return out
 
@@ -120,7 +120,7 @@ def test_mistakes_get_one_line(report, run_folder, tmp_path, capsys):
 def test_a_baseline_is_no_network(report, tmp_path, capsys):
     train_run(RunConfig(algorithm="cgs", n_topics=3, iterations=1), tmp_path / "cgs", quiet=True)
     assert report(["--run", str(tmp_path / "cgs"), "--chip", "loihi1"]) == 2
-    assert "Baselines are not networks" in capsys.readouterr().err
+    assert "a baseline without a network" in capsys.readouterr().err
 
 
 def test_nytimes_size_in_a_minute_and_two_gigabytes(tmp_path):

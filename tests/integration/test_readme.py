@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import brian_lda
-from brian_lda.runs import ALGORITHMS
+from brian_lda.algorithms import ALGORITHMS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -29,8 +29,8 @@ def test_the_python_example_runs(tmp_path, monkeypatch, capsys):
 def test_the_table_of_algorithms_names_what_exists():
     (table,) = re.findall(r"\| algorithm \| paper .*?\n\n", README, re.S)
     rows = [row.split("|") for row in table.strip().splitlines()[2:]]
-    assert [row[6].strip().strip("`") for row in rows] and len(rows) == len(ALGORITHMS)
-    assert {row[6].strip().strip("`") for row in rows} == set(ALGORITHMS)
+    assert len(rows) == len(ALGORITHMS)
+    assert {row[6].strip().strip("`") for row in rows} == {a.option for a in ALGORITHMS}
     for row in rows:
         assert hasattr(brian_lda, re.search(r"`(\w+)", row[3])[1])
         for path in re.findall(r"`((?:brian_lda|models)/[\w/]+\.py)`", "|".join(row)):

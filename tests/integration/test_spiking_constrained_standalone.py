@@ -5,7 +5,7 @@ import numpy as np
 from brian_lda.constraints import Constraints
 from brian_lda.hardware.pruning import prune_words
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
-from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from brian_lda.spiking.latency import Windowed
 
@@ -28,7 +28,7 @@ def test_pruned_network_with_every_limit_compiles_and_learns():
         EventDrivenSpiking(PARAMETERS, V, lengths, simulator=simulator, **options)
         for simulator in ("standalone", "numpy")
     ]
-    unlimited = EventDrivenReference(PARAMETERS, V, lengths, seed=2, pruned=pruned)
+    unlimited = EdSpikeLDAReference(PARAMETERS, V, lengths, seed=2, pruned=pruned)
     unlimited.present(words, docs)
     for network in networks:
         winners = network.present(words, docs)

@@ -17,7 +17,7 @@ from brian_lda.errors import (
     WeightOverflowError,
 )
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
-from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.spiking import standalone
 from brian_lda.spiking.circuit import Shape
 from brian_lda.spiking.event_driven import EventDrivenSpiking
@@ -43,7 +43,7 @@ def spiking_network(corpus, seed=1, **options):
 def test_weights_equal_the_twin_fed_with_the_same_spikes(corpus):
     words, docs, lengths = corpus
     spiking = spiking_network(corpus)
-    reference = EventDrivenReference(PARAMETERS, V, lengths, seed=1)
+    reference = EdSpikeLDAReference(PARAMETERS, V, lengths, seed=1)
     for part in (slice(0, 2000), slice(2000, None)):  # the second run is shorter: no rebuild
         reference.present(words[part], docs[part], winners=spiking.present(words[part], docs[part]))
     expected, found = reference.state(), spiking.state()

@@ -32,7 +32,7 @@ def large_docword(tmp_path_factory):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads RssAnon from /proc")
-@pytest.mark.parametrize("estimator", ["SemiSpikeLDA", "SpikeLDA", "StochasticGradientMCMCLDA"])
+@pytest.mark.parametrize("estimator", ["SemiSpikeLDA", "DuSpikeLDA", "StochasticGradientMCMCLDA"])
 def test_training_from_disk_stays_below_the_limit(estimator, large_docword, tmp_path):
     program = f"""
         import re
@@ -44,9 +44,8 @@ def test_training_from_disk_stays_below_the_limit(estimator, large_docword, tmp_
 
         samples = []
         store = TokenStore.build({str(large_docword)!r}, {str(tmp_path / "store")!r})
-        options = {{"update": "delayed"}} if "{estimator}" == "SpikeLDA" else {{}}
         model = {estimator}(
-            n_topics=10, max_iter=625, random_state=0, local_iterations=1, n_jobs=1, **options,
+            n_topics=10, max_iter=625, random_state=0, local_iterations=1, n_jobs=1,
             callbacks=[lambda model, record: samples.append(anonymous_mib())],
         ).fit(store)
         assert model.history_[-1]["tokens"] == store.n_tokens  # a whole pass

@@ -80,7 +80,7 @@ def test_prior_figures_hold_the_mean_of_their_runs(name, n_with_prior, out):
 
 
 def test_map_algorithms_get_lambda_plus_one(out):
-    priors = {"ed-spike-lda": {1.1, 1.5}, "cgs": {0.1, 0.5}, "svi": {0.6, 1.0}}
+    priors = {"ed_spike_lda": {1.1, 1.5}, "cgs": {0.1, 0.5}, "svi": {0.6, 1.0}}
     for algorithm, expected in priors.items():
         configs = [
             json.loads(path.read_text())
@@ -105,7 +105,7 @@ def test_convergence_starts_high_and_reuses_the_runs_of_the_prior_figure(out):
 def test_classification_chooses_on_validation_and_beats_chance(out):
     rows = read_csv(out / "table_classification.csv")
     assert {row["algorithm"] for row in rows} == {
-        "cgs", "ed-spike-lda", "semi-spike-lda", "du-spike-lda",
+        "cgs", "ed_spike_lda", "semi_spike_lda", "du_spike_lda",
     }  # fmt: skip
     for row in rows:
         assert float(row["accuracy"]) > 30.0  # ten classes
@@ -145,13 +145,13 @@ def test_validation_documents_are_no_test_documents_and_no_training_documents():
 
 def test_memory_grows_as_the_algorithms_say(out):
     rows = {row["algorithm"]: row for row in read_csv(out / "table_memory.csv")}
-    K, V, D, N = (int(rows["spike-cgs"][size]) for size in "KVDN")
+    K, V, D, N = (int(rows["spike_cgs"][size]) for size in "KVDN")
     assert (V, D) == (4258, 395)
     for row in rows.values():
         parts = [float(v) for k, v in row.items() if k.endswith("_bytes") and k != "total_bytes"]
         assert float(row["total_bytes"]) == pytest.approx(sum(parts), rel=1e-5)
-    assert float(rows["ed-spike-lda"]["local_weights_bytes"]) == pytest.approx(4 * K * D, rel=1e-5)
-    assert float(rows["spike-cgs"]["corpus_bytes"]) == pytest.approx(8 * N, rel=1e-5)
+    assert float(rows["ed_spike_lda"]["local_weights_bytes"]) == pytest.approx(4 * K * D, rel=1e-5)
+    assert float(rows["spike_cgs"]["corpus_bytes"]) == pytest.approx(8 * N, rel=1e-5)
 
 
 def test_a_corpus_that_is_not_at_hand_is_skipped_with_a_line(tmp_path, monkeypatch, capsys):

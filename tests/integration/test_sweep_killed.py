@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from brian_lda.algorithms import find_algorithm
 from brian_lda.sweeps import expand_grid, run_sweep, train_tasks
 from study.priors import prior_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "sims" / "sweep.py"
-ALGORITHMS, PRIORS, SEEDS = ["cgs", "ed-spike-lda"], [0.05, 0.1, 0.5], 4  # 24 runs
+ALGORITHMS, PRIORS, SEEDS = ["cgs", "ed_spike_lda"], [0.05, 0.1, 0.5], 4  # 24 runs
 RUN = {"n_topics": 5, "iterations": 3, "evaluate_every": 3}
 
 
@@ -45,8 +46,9 @@ def finished_in(folder):
 
 
 def test_killed_twice_ends_with_exactly_the_same_results(uninterrupted, tmp_path):
+    options = [find_algorithm(name).option for name in ALGORITHMS]
     command = [
-        sys.executable, str(SCRIPT), "--algorithm", *ALGORITHMS, "--prior", *map(str, PRIORS),
+        sys.executable, str(SCRIPT), "--algorithm", *options, "--prior", *map(str, PRIORS),
         "--topics", "5", "--iterations", "3", "--evaluate-every", "3", "--seeds", str(SEEDS),
         "--engine", "processes", "--workers", "1", "--out", str(tmp_path), "--quiet",
     ]  # fmt: skip

@@ -22,7 +22,7 @@ def set_environment(variables):
 
 def spiking_tasks(backend="brian2"):
     grid = expand_grid(
-        algorithm="ed-spike-lda", backend=backend, n_topics=3, iterations=1, prior=[1.1, 1.5],
+        algorithm="ed_spike_lda", backend=backend, n_topics=3, iterations=1, prior=[1.1, 1.5],
         seed=[0, 1],
     )  # fmt: skip
     return train_tasks(grid)

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from brian_lda import TopicModel
+from brian_lda.algorithms import ALGORITHMS
 from brian_lda.corpus import holdout_split, load_corpus, write_uci
-from brian_lda.runs import ALGORITHMS
 
 TRAIN = Path(__file__).resolve().parents[2] / "sims" / "train.py"
 METRIC_KEYS = {
@@ -43,17 +43,17 @@ def train(main, capsys):
     return run
 
 
-@pytest.mark.parametrize("algorithm", list(ALGORITHMS))
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.name)
 def test_every_algorithm_writes_a_run_that_can_be_read(train, algorithm, tmp_path):
     out = tmp_path / "run"
     result = train(
-        "--algorithm", algorithm, "--topics", 4, "--iterations", 3, "--evaluate-every", 2,
+        "--algorithm", algorithm.option, "--topics", 4, "--iterations", 3, "--evaluate-every", 2,
         "--seed", 5, "--out", out, "--quiet",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     metrics = json.loads((out / "metrics.json").read_text())
     assert set(metrics) >= METRIC_KEYS
-    assert metrics["algorithm"] == algorithm and metrics["seed"] == 5
+    assert metrics["algorithm"] == algorithm.name and metrics["seed"] == 5
     assert [record["iteration"] for record in metrics["history"]] == [1, 2]
     assert json.loads((out / "config.json").read_text())["n_topics"] == 4
     model = TopicModel.load(out / "model.h5")
@@ -86,7 +86,7 @@ def test_options_reach_the_estimator_and_the_checkpoint(train, tmp_path):
         ("[1]", 'expected {"name": value, ...}; found'),
         ('{"constraints": {"bits": 8}}', "constraints has no bits"),
         ('{"constraints": {"packet_loss": "x"}}', "packet_loss must be in"),
-        ('{"chips": 3}', "ed-spike-lda has no chips"),
+        ('{"chips": 3}', "ed-SpikeLDA has no chips"),
     ],
 )
 def test_wrong_options_are_refused_by_name(options, message, main, capsys, tmp_path):
@@ -114,7 +114,7 @@ def test_without_arguments_it_trains_semi_spike_lda_on_reuters(tmp_path):
     assert result.returncode == 0, result.stderr
     (run,) = (tmp_path / "runs").iterdir()
     config = json.loads((run / "config.json").read_text())
-    assert (config["algorithm"], config["corpus"]) == ("semi-spike-lda", "reuters")
+    assert (config["algorithm"], config["corpus"]) == ("semi_spike_lda", "reuters")
     assert "perplexity=" in result.stderr  # the progress bar
 
 

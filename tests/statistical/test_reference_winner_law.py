@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.activation import draw_from_blocks, padded, softmax_winner
-from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.random_streams import new_stream, substream_state, uniform
 
 pytestmark = pytest.mark.statistical
@@ -127,7 +127,7 @@ def test_event_driven_winners(integrator, gauge, depth):
         "n_alpha": np.zeros(K),
         "n_beta": np.zeros(n),
     }
-    network = EventDrivenReference(parameters, n, np.full(n, 5), seed=1, initial=state)
+    network = EdSpikeLDAReference(parameters, n, np.full(n, 5), seed=1, initial=state)
     tokens = np.repeat(np.arange(n), N_DRAWS)
     winners = network.present(tokens, tokens)
     np.testing.assert_allclose(network.M__beta, state["M__beta"], rtol=1e-12)  # frozen indeed

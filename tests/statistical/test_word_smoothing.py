@@ -12,7 +12,7 @@ from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import EventDrivenParameters, PrunedWords, RobbinsMonro
 from brian_lda.reference.constrained import ConstrainedReference
-from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from brian_lda.spiking.inhibition import Poisson
 
@@ -65,7 +65,7 @@ def parameters(gauge=True):
 
 
 def twin(*arguments, gauge=True, **options):
-    return EventDrivenReference(parameters(gauge), *arguments, **options)
+    return EdSpikeLDAReference(parameters(gauge), *arguments, **options)
 
 
 def constrained(*arguments, **options):
@@ -129,7 +129,7 @@ def test_a_word_that_every_topic_has_lost_comes_back():
     shares = []
     for epsilon in (0.0, 0.01):
         rule = EventDrivenParameters(K, np.full(K, 1.1), FROZEN, FROZEN, epsilon=epsilon)
-        network = EventDrivenReference(rule, V, np.full(V, 5), seed=2, initial=state)
+        network = EdSpikeLDAReference(rule, V, np.full(V, 5), seed=2, initial=state)
         winners = network.present(np.zeros(4000, int), np.zeros(4000, int))
         shares.append(np.bincount(winners, minlength=K) / 4000)
     np.testing.assert_allclose(shares[0], [0.731, 0.269, 0, 0], atol=0.03)  # softmax(0, -1)
@@ -152,4 +152,4 @@ def test_an_epsilon_for_another_vocabulary_is_refused():
     with pytest.raises(
         ParameterError, match=rf"epsilon must be one number or one per word \({V}\)"
     ):
-        EventDrivenReference(rule, V, np.full(V, 5), seed=0)
+        EdSpikeLDAReference(rule, V, np.full(V, 5), seed=0)

@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 
 from brian_lda import TopicModel
+from brian_lda.algorithms import ALGORITHMS, SPIKING
 from brian_lda.corpus import load_corpus, write_uci
 from brian_lda.errors import CheckpointError, RunFolderError
 from brian_lda.estimators.checkpoint import corpus_fingerprint, read_checkpoint, write_checkpoint
-from brian_lda.runs import ALGORITHMS, CHECKPOINT, RunConfig, resume_run, saving, train_run
+from brian_lda.runs import CHECKPOINT, RunConfig, resume_run, saving, train_run
 
-SPIKING = ["spike-cgs", "ed-spike-lda", "du-spike-lda", "semi-spike-lda", "ed-spike-plsi"]
 PAPER_RULES = {  # the rules with memory of their own, in the Euler form
-    "ed-spike-lda": {
+    "ed_spike_lda": {
         "word_step": {"rule": "VarianceTracking"},
         "doc_step": {"rule": "AdaGrad", "eta": 0.05, "amplification": 1.1},
         "integrator": "euler",
     },
-    "semi-spike-lda": {"word_step": {"rule": "RMSProp", "eta": 0.05}, "batch_size": 7},
+    "semi_spike_lda": {"word_step": {"rule": "RMSProp", "eta": 0.05}, "batch_size": 7},
 }
 
 
@@ -72,7 +72,7 @@ def assert_same_run(found, expected):
     assert metrics["perplexity"] == other_metrics["perplexity"]
 
 
-RATE = [(name, {}) for name in ALGORITHMS] + list(PAPER_RULES.items())
+RATE = [(algorithm.name, {}) for algorithm in ALGORITHMS] + list(PAPER_RULES.items())
 
 
 @pytest.mark.parametrize(("algorithm", "rules"), RATE)
@@ -86,11 +86,11 @@ def test_a_resumed_run_ends_bit_identical(algorithm, rules, corpus, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "rules"), [(name, PAPER_RULES.get(name, {})) for name in SPIKING]
+    ("algorithm", "rules"), [(a.name, PAPER_RULES.get(a.name, {})) for a in SPIKING]
 )
 def test_a_resumed_run_in_spikes_ends_bit_identical(algorithm, rules, smaller_corpus, tmp_path):
     options = {"brian2_options": {"simulator": "numpy"}} | rules
-    if algorithm in ("du-spike-lda", "semi-spike-lda"):
+    if algorithm in ("du_spike_lda", "semi_spike_lda"):
         options |= {"local_iterations": 1, "batch_size": 4}
     config = replace(tiny(smaller_corpus, algorithm, "brian2", **options), iterations=3)
     whole = train_run(config, tmp_path / "whole", quiet=True)
@@ -107,7 +107,7 @@ def test_compiled_networks_resume_bit_identical(algorithm, corpus, tmp_path):
 
 
 def test_a_run_killed_before_its_first_checkpoint_starts_from_its_config(corpus, tmp_path):
-    config = tiny(corpus, "semi-spike-lda")
+    config = tiny(corpus, "semi_spike_lda")
     whole = train_run(config, tmp_path / "whole", quiet=True)
     run_and_resume(config, tmp_path / "killed")
     for file in ("metrics.json", "model.h5"):
@@ -139,7 +139,7 @@ def killed(corpus, tmp_path):
     folder = tmp_path / "killed"
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
         kill_after(2, patch)
-        train_run(tiny(corpus, "semi-spike-lda"), folder, quiet=True, checkpoint_every=1)
+        train_run(tiny(corpus, "semi_spike_lda"), folder, quiet=True, checkpoint_every=1)
     return folder
 
 
@@ -148,7 +148,7 @@ def test_interrupts_leave_a_checkpoint_of_whole_iterations(corpus, tmp_path, mon
     from brian_lda.estimators import TrackPerplexity
     from brian_lda.estimators.trainers import MiniBatchTrainer
 
-    config = tiny(corpus, "semi-spike-lda")
+    config = tiny(corpus, "semi_spike_lda")
     whole = train_run(config, tmp_path / "whole", quiet=True)
     iterate, evaluate = MiniBatchTrainer.iterate, TrackPerplexity.__call__
 
@@ -181,7 +181,7 @@ def test_ctrl_c_ends_after_the_iteration_and_twice_at_once(handler, corpus, tmp_
     from brian_lda.estimators.trainers import MiniBatchTrainer
 
     brian2 = pytest.importorskip("brian2")
-    config = tiny(corpus, "semi-spike-lda")
+    config = tiny(corpus, "semi_spike_lda")
     whole = train_run(config, tmp_path / "whole", quiet=True)
     iterate, presses = MiniBatchTrainer.iterate, [1, 2]
 
@@ -290,7 +290,7 @@ def test_a_state_of_another_algorithm_is_refused(killed):
 
 def test_any_hdf5_tool_reads_a_checkpoint(killed):
     with h5py.File(killed / CHECKPOINT) as file:
-        assert json.loads(file.attrs["about"])["config"]["algorithm"] == "semi-spike-lda"
+        assert json.loads(file.attrs["about"])["config"]["algorithm"] == "semi_spike_lda"
         assert file["state/M__alpha"].shape == (3, 4)
 
 
@@ -300,7 +300,7 @@ def test_a_full_disk_keeps_the_last_checkpoint_and_the_training(
     function, error, corpus, tmp_path, monkeypatch, caplog
 ):
     """The disk is full for iterations 3 and 4; it is killed after 4 and resumes from 2."""
-    config, folder = tiny(corpus, "semi-spike-lda"), tmp_path / "run"
+    config, folder = tiny(corpus, "semi_spike_lda"), tmp_path / "run"
     whole = train_run(config, tmp_path / "whole", quiet=True)
     write, kept = saving.write_checkpoint, []
 
@@ -330,7 +330,7 @@ def test_a_full_disk_keeps_the_last_checkpoint_and_the_training(
 
 
 def test_loading_the_model_of_a_resumed_run(corpus, tmp_path):
-    model, _ = run_and_resume(tiny(corpus, "ed-spike-lda"), tmp_path / "run")
+    model, _ = run_and_resume(tiny(corpus, "ed_spike_lda"), tmp_path / "run")
     loaded = TopicModel.load(tmp_path / "run" / "model.h5")
     np.testing.assert_array_equal(loaded.components_, model.components_)
     assert loaded.n_iter_ == 5

@@ -13,7 +13,7 @@ from brian_lda.constraints import Constraints
 from brian_lda.errors import CheckpointError, ParameterError
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.constrained import ConstrainedReference
-from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.runs import RunConfig, resume_run, train_run
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 
@@ -48,7 +48,7 @@ def resumed_whole_and_free(config, tmp_path, iteration):
 
 @pytest.mark.parametrize("limits", LIMITS)
 def test_at_rate_level(limits, corpus, tmp_path):
-    config = tiny(corpus, "ed-spike-lda", constraints=limits)
+    config = tiny(corpus, "ed_spike_lda", constraints=limits)
     resumed, whole, free = resumed_whole_and_free(config, tmp_path, iteration=2)
     assert_same_run(resumed, whole)
     assert (free[0].components_ != whole[0].components_).any()  # the limits do bind
@@ -57,9 +57,9 @@ def test_at_rate_level(limits, corpus, tmp_path):
 @pytest.mark.parametrize(
     ("algorithm", "limits", "rules"),
     [
-        ("ed-spike-lda", ALL, {}),
-        ("ed-spike-lda", BITS, PAPER),
-        ("du-spike-lda", WITHOUT_LOSS, {"local_iterations": 1, "batch_size": 4}),
+        ("ed_spike_lda", ALL, {}),
+        ("ed_spike_lda", BITS, PAPER),
+        ("du_spike_lda", WITHOUT_LOSS, {"local_iterations": 1, "batch_size": 4}),
     ],
 )
 def test_in_spikes(algorithm, limits, rules, smaller_corpus, tmp_path):
@@ -72,7 +72,7 @@ def test_in_spikes(algorithm, limits, rules, smaller_corpus, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("algorithm", "limits"), [("ed-spike-lda", ALL), ("du-spike-lda", WITHOUT_LOSS)]
+    ("algorithm", "limits"), [("ed_spike_lda", ALL), ("du_spike_lda", WITHOUT_LOSS)]
 )
 def test_compiled(algorithm, limits, corpus, tmp_path):
     config = tiny(corpus, algorithm, "brian2", constraints=limits)
@@ -116,7 +116,7 @@ def test_a_state_is_taken_as_stored_only_by_a_chip_with_the_same_levels(kind, ex
 def test_weights_of_a_network_without_limits_are_rounded_as_they_are():
     """Its m and a grow together; it is M = m - a that has to fit into the range."""
     words, docs, arguments = networks()
-    free = EventDrivenReference(*arguments, seed=1)
+    free = EdSpikeLDAReference(*arguments, seed=1)
     for _ in range(40):
         free.present(words, docs)
     limits = Constraints(weight_bits=12)
@@ -129,7 +129,7 @@ def test_weights_of_a_network_without_limits_are_rounded_as_they_are():
 def killed(corpus, tmp_path):
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
         kill_after(2, patch)
-        config = tiny(corpus, "ed-spike-lda", constraints=ALL)
+        config = tiny(corpus, "ed_spike_lda", constraints=ALL)
         train_run(config, tmp_path / "killed", quiet=True, checkpoint_every=1)
     return tmp_path / "killed"
 
@@ -156,7 +156,7 @@ def test_other_limits_on_the_command_line_are_refused_and_the_same_are_not(kille
 
 
 def test_limits_as_an_object_resume_too(corpus, tmp_path):
-    config = tiny(corpus, "ed-spike-lda", constraints=Constraints(**ALL))
+    config = tiny(corpus, "ed_spike_lda", constraints=Constraints(**ALL))
     resumed, whole, free = resumed_whole_and_free(config, tmp_path, iteration=2)
     assert_same_run(resumed, whole)
     assert (free[0].components_ != whole[0].components_).any()  # the limits do bind
@@ -165,7 +165,7 @@ def test_limits_as_an_object_resume_too(corpus, tmp_path):
 
 
 def test_an_algorithm_without_limits_says_so(corpus, tmp_path):
-    config = RunConfig("semi-spike-lda", corpus=corpus, options={"constraints": BITS})
-    with pytest.raises(ParameterError, match="semi-spike-lda has no constraints"):
+    config = RunConfig("semi_spike_lda", corpus=corpus, options={"constraints": BITS})
+    with pytest.raises(ParameterError, match="semi-SpikeLDA has no constraints"):
         train_run(config, tmp_path / "run", quiet=True)
     assert not (tmp_path / "run").exists()

@@ -3,8 +3,8 @@
 import pytest
 
 from brian_lda import command_line
+from brian_lda.algorithms import ALGORITHMS
 from brian_lda.corpus import NAMED_CORPORA
-from brian_lda.runs import ALGORITHMS
 
 
 @pytest.fixture
@@ -22,7 +22,8 @@ def test_help_lists_what_is_here(cache, capsys):
         command_line.main(["--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    for name in (*NAMED_CORPORA, *ALGORITHMS, "reuters", "bars", "sims/train.py", "brian2"):
+    options = [algorithm.option for algorithm in ALGORITHMS]
+    for name in (*NAMED_CORPORA, *options, "reuters", "bars", "sims/train.py", "brian2"):
         assert name in text
     assert "compiler:" in text
     assert f"{cache / 'networks'} (1 compiled networks, 2.0 MB; with downloaded corpora 3.0" in text

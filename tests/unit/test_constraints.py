@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from brian_lda import SpikeLDA
+from brian_lda import DuSpikeLDA, EdSpikeLDA
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import BatchParameters, EventDrivenParameters, PrunedWords, RobbinsMonro
 from brian_lda.reference.constrained import ConstrainedReference
-from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from brian_lda.spiking.inhibition import Poisson
 from brian_lda.spiking.latency import Windowed
@@ -77,7 +77,7 @@ def test_rounding_is_without_bias():
 def test_many_bits_are_as_good_as_all(twin):
     """24 bits against double precision, the same seed: the spikes are the same at first."""
     limits = Constraints(weight_bits=24)
-    exact = EventDrivenReference(PARAMETERS, V, [20] * 3, seed=1)
+    exact = EdSpikeLDAReference(PARAMETERS, V, [20] * 3, seed=1)
     network = twins(limits)[twin]
     words, docs = tokens(12)
     winners = network.present(words, docs)
@@ -148,7 +148,7 @@ def test_pruned_network_in_spikes_equals_the_reference():
     pruned = PrunedWords(private, np.linspace(-3.0, -1.0, K))
     lengths = [20] * 3
     spiking = EventDrivenSpiking(PARAMETERS, V, lengths, seed=1, simulator="numpy", pruned=pruned)
-    reference = EventDrivenReference(PARAMETERS, V, lengths, seed=1, pruned=pruned)
+    reference = EdSpikeLDAReference(PARAMETERS, V, lengths, seed=1, pruned=pruned)
     words, docs = tokens(40)
     reference.present(words, docs, winners=spiking.present(words, docs))
     np.testing.assert_allclose(spiking.M__alpha, reference.M__alpha, rtol=0, atol=ATOL)
@@ -216,13 +216,13 @@ def test_weights_of_all_bits_have_no_levels():
 def test_limits_as_plain_data_and_a_misspelt_one():
     counts = np.array([[2, 1], [1, 2]])
     limits = {"weight_bits": 6, "weight_range": [-9.0, 7.0]}  # as JSON gives it
-    model = SpikeLDA(n_topics=2, max_iter=1, random_state=0, constraints=limits)
+    model = EdSpikeLDA(n_topics=2, max_iter=1, random_state=0, constraints=limits)
     expected = Constraints(weight_bits=6, weight_range=(-9.0, 7.0))
     assert model.fit(counts).trainer_.network.constraints == expected
     with pytest.raises(ParameterError, match="constraints has no bits; it has weight_bits"):
         model.set_params(constraints={"bits": 6}).fit(counts)
     with pytest.raises(ParameterError, match="need backend='brian2'"):
-        SpikeLDA(update="delayed", constraints={"weight_bits": 6}).fit(counts)
+        DuSpikeLDA(constraints={"weight_bits": 6}).fit(counts)
 
 
 def test_placement_must_fit_the_network():

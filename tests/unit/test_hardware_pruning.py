@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from brian_lda import SemiSpikeLDA, SpikeLDA, SpikePLSI
+from brian_lda import EdSpikeLDA, EdSpikePLSI, SemiSpikeLDA
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.base import as_source
@@ -66,7 +66,7 @@ def test_the_papers_case_every_topic_neuron_has_251_synapses(corpus, data_dir):
 
 @pytest.fixture(scope="module")
 def pretrained(reuters):
-    return SpikeLDA(n_topics=5, max_iter=4, random_state=3).fit(reuters.train)
+    return EdSpikeLDA(n_topics=5, max_iter=4, random_state=3).fit(reuters.train)
 
 
 def test_training_goes_on_in_the_pruned_network(pretrained, reuters):
@@ -104,10 +104,10 @@ def test_pruning_nothing_only_puts_the_weights_on_the_manifold(pretrained, reute
 @pytest.mark.parametrize(
     "model",
     [
-        SpikePLSI(n_topics=4, max_iter=2, random_state=0),
-        SpikeLDA(n_topics=4, max_iter=2, random_state=0, word_step=RobbinsMonro(0.01),
+        EdSpikePLSI(n_topics=4, max_iter=2, random_state=0),
+        EdSpikeLDA(n_topics=4, max_iter=2, random_state=0, word_step=RobbinsMonro(0.01),
                  integrator="euler"),
-        SpikeLDA(n_topics=4, max_iter=1, random_state=0, word_step=VarianceTracking()),
+        EdSpikeLDA(n_topics=4, max_iter=1, random_state=0, word_step=VarianceTracking()),
     ],
     ids=["plsi", "euler", "variance tracking"],
 )  # fmt: skip
@@ -122,21 +122,21 @@ def test_limits_of_chips_are_kept_by_the_pruned_network():
     counts = np.random.default_rng(0).poisson(1.0, (6, 8))
     options = {"n_topics": 3, "max_iter": 1, "random_state": 0}
     options["constraints"] = {"weight_bits": 6, "weight_range": (-10.0, 3.0)}
-    spiking = SpikeLDA(backend="brian2", brian2_options={"simulator": "numpy"}, **options)
+    spiking = EdSpikeLDA(backend="brian2", brian2_options={"simulator": "numpy"}, **options)
     corpus = as_source(counts)
     pruned = prune_and_continue(spiking.fit(corpus), corpus, n_passes=1, n_private=4)
     network = pruned.trainer_.network
     assert network.pruned.n_private.tolist() == [4] * 3
     levels = (network.M__beta + 10.0) / Constraints(**options["constraints"]).quantum
     np.testing.assert_allclose(levels, np.rint(levels), rtol=0, atol=1e-9)
-    at_rate_level = SpikeLDA(**options).fit(corpus)
+    at_rate_level = EdSpikeLDA(**options).fit(corpus)
     with pytest.raises(ParameterError, match="backend='brian2'"):
         prune_and_continue(at_rate_level, corpus, n_passes=1, n_private=4)
 
 
 def test_models_that_cannot_be_pruned_are_refused(reuters):
     with pytest.raises(ParameterError, match="not fitted"):
-        prune_and_continue(SpikeLDA(), reuters.train, n_passes=1)
+        prune_and_continue(EdSpikeLDA(), reuters.train, n_passes=1)
     semi = SemiSpikeLDA(n_topics=3, max_iter=1, random_state=0).fit(reuters.train)
     with pytest.raises(ParameterError, match="SemiSpikeLDA of another kind"):
         prune_and_continue(semi, reuters.train, n_passes=1)

@@ -26,7 +26,7 @@ def used(report):
 def test_the_papers_case(corpus):
     """K = 50: too much before pruning, 251 synapses after, as the appendix says."""
     V, D = SIZES[corpus]
-    plan, truenorth = NetworkPlan("ed-spike-lda", 50, V, D), load_chip("truenorth_paper")
+    plan, truenorth = NetworkPlan("ed_spike_lda", 50, V, D), load_chip("truenorth_paper")
     before = check(plan, truenorth)
     assert not before.passes and before.binding.rule == "fan-in"
     assert used(before)["fan-in"] == (V + D, 256)
@@ -38,7 +38,7 @@ def test_the_papers_case(corpus):
 
 
 def test_silicon_truenorth_says_that_it_cannot_learn():
-    plan = NetworkPlan("ed-spike-lda", 50, 1000, 20, n_private=200)
+    plan = NetworkPlan("ed_spike_lda", 50, 1000, 20, n_private=200)
     report = check(plan, load_chip("truenorth_silicon"))
     failed = {result.rule for result in report.failures}
     assert failed == {"learning on chip", "weight precision"}
@@ -46,7 +46,7 @@ def test_silicon_truenorth_says_that_it_cannot_learn():
 
 
 def test_used_and_maximum_by_hand():
-    plan = NetworkPlan("ed-spike-lda", 12, 100, 30, n_private=20, docs_on_chip=5)
+    plan = NetworkPlan("ed_spike_lda", 12, 100, 30, n_private=20, docs_on_chip=5)
     toy = chip(
         fan_in=26, synapses=200, memory_bytes=1000, weight_bits=6, fan_out=9, routing_entries=70,
         axons_per_core=65, neurons_per_core=3, synapse_bytes_per_core=500,
@@ -71,13 +71,13 @@ def test_used_and_maximum_by_hand():
 
 
 def test_a_limit_that_is_not_known_is_not_checked():
-    rules = [r.rule for r in apply_rules(NetworkPlan("ed-spike-lda", 4, 9, 2), chip(fan_in=64), 1)]
+    rules = [r.rule for r in apply_rules(NetworkPlan("ed_spike_lda", 4, 9, 2), chip(fan_in=64), 1)]
     assert rules == ["fan-in", "cores", "learning on chip", "external memory"]
 
 
 @pytest.mark.parametrize("limits", [{"fan_in": 60}, {"memory_bytes": 3000}, {"synapses": 700}])
 def test_nearest_feasible_values_are_those_of_an_exhaustive_search(limits):
-    plan, toy = NetworkPlan("ed-spike-lda", 12, 80, 30), chip(**limits)
+    plan, toy = NetworkPlan("ed_spike_lda", 12, 80, 30), chip(**limits)
     report = check(plan, toy)
     assert not report.passes
 
@@ -104,10 +104,10 @@ def test_nearest_feasible_values_are_those_of_an_exhaustive_search(limits):
 
 
 def test_without_external_memory_the_documents_are_what_must_shrink():
-    report = check(NetworkPlan("ed-spike-lda", 50, 28_429, 11_269), load_chip("loihi1"))
+    report = check(NetworkPlan("ed_spike_lda", 50, 28_429, 11_269), load_chip("loihi1"))
     documents = report.nearest["documents"]
     assert documents["n_private"] == 3200
-    plan = NetworkPlan("ed-spike-lda", 50, 28_429, documents["n_docs"], n_private=3200)
+    plan = NetworkPlan("ed_spike_lda", 50, 28_429, documents["n_docs"], n_private=3200)
     assert check(plan, load_chip("loihi1")).passes
     assert not check(plan.with_(n_docs=plan.n_docs + 1), load_chip("loihi1")).passes
     assert f"{documents['n_docs']} documents" in report.advice()
@@ -115,7 +115,7 @@ def test_without_external_memory_the_documents_are_what_must_shrink():
 
 @pytest.mark.parametrize("name", available_chips())
 def test_every_chip_answers_for_every_algorithm(name):
-    for algorithm in ("spike-cgs", "ed-spike-lda", "semi-spike-lda"):
+    for algorithm in ("spike_cgs", "ed_spike_lda", "semi_spike_lda"):
         report = check(NetworkPlan(algorithm, 200, 28_429, 64), load_chip(name), 4)
         assert report.binding in report.results and report.advice()
 
@@ -123,13 +123,13 @@ def test_every_chip_answers_for_every_algorithm(name):
 @pytest.mark.parametrize("n_chips", [0, -1, 11])
 def test_a_number_of_chips_that_makes_no_sense(n_chips):
     with pytest.raises(PlacementError, match="chips"):
-        check(NetworkPlan("ed-spike-lda", 10, 100, 30), chip(fan_in=300), n_chips)
+        check(NetworkPlan("ed_spike_lda", 10, 100, 30), chip(fan_in=300), n_chips)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"algorithm": "cgs"}, "Baselines are not networks"),
+        ({"algorithm": "cgs"}, "found 'cgs', a baseline without a network"),
         ({"n_topics": 0}, "n_topics must be at least 1"),
         ({"n_private": 0}, "n_private must be at least 1"),
         ({"docs_on_chip": 31}, "must not exceed n_docs = 30"),
@@ -137,7 +137,7 @@ def test_a_number_of_chips_that_makes_no_sense(n_chips):
 )
 def test_a_plan_that_makes_no_sense(change, message):
     with pytest.raises(ParameterError, match=message):
-        NetworkPlan(**({"algorithm": "ed-spike-lda", "n_topics": 10, "n_words": 100,
+        NetworkPlan(**({"algorithm": "ed_spike_lda", "n_topics": 10, "n_words": 100,
                         "n_docs": 30} | change))  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def test_a_plan_that_makes_no_sense(change, message):
     ids=str,
 )
 def test_cores_by_hand(limits, cores):
-    plan = NetworkPlan("ed-spike-lda", 12, 100, 30, n_private=20, docs_on_chip=5)
+    plan = NetworkPlan("ed_spike_lda", 12, 100, 30, n_private=20, docs_on_chip=5)
     results = {r.rule: r for r in apply_rules(plan, chip(**limits), 1)}
     assert results["cores"].used == cores
 
@@ -168,7 +168,7 @@ def test_cores_by_hand(limits, cores):
 @pytest.mark.parametrize(("axons", "cores"), [(130, 2), (129, 13)])
 def test_unpruned_topics_have_the_same_inputs(axons, cores):
     """V words and D documents, no tied ones: where they fit, they serve every topic of the core."""
-    results = apply_rules(NetworkPlan("ed-spike-lda", 12, 100, 30), chip(axons_per_core=axons), 1)
+    results = apply_rules(NetworkPlan("ed_spike_lda", 12, 100, 30), chip(axons_per_core=axons), 1)
     assert {r.rule: r.used for r in results}["cores"] == cores
 
 
@@ -184,7 +184,7 @@ def test_how_near_a_limit_is():
 
 def test_limits_of_one_chip_and_of_many():
     """Nothing crosses the border of a single chip; float weights are precise enough."""
-    plan = NetworkPlan("ed-spike-lda", 12, 100, 30, n_private=7, docs_on_chip=5)
+    plan = NetworkPlan("ed_spike_lda", 12, 100, 30, n_private=7, docs_on_chip=5)
     toy = chip(routing_entries=70, weight_format="float", memory_bytes=10**9)
     found = {r.rule: r for r in apply_rules(plan, toy, 1)}
     assert found["routing entries"].used == 0
@@ -206,7 +206,7 @@ def test_the_fullest_chip():
 
 def test_a_rule_that_only_says_yes_never_binds():
     toy = chip(fan_in=64, cores=200, external_memory=False)
-    report = check(NetworkPlan("ed-spike-lda", 4, 9, 2), toy)
+    report = check(NetworkPlan("ed_spike_lda", 4, 9, 2), toy)
     assert report.passes and report.binding.rule == "fan-in"
     sentence = "fits 1 x toy; the nearest limit is fan-in: 11 of 64 synapses/neuron."
     assert report.advice() == sentence
@@ -214,17 +214,17 @@ def test_a_rule_that_only_says_yes_never_binds():
 
 def test_a_chip_without_fan_in_limit_keeps_the_papers_share_of_documents():
     """50 of 256 synapses; 100 of 512 axons."""
-    plan = NetworkPlan("ed-spike-lda", 50, 28_429, 18_774)
+    plan = NetworkPlan("ed_spike_lda", 50, 28_429, 18_774)
     small = chip(memory_bytes=100_000)
     assert check(plan, small).nearest["pruned"]["docs_on_chip"] == 50
     by_axons = check(plan, chip(axons_per_core=512, cores=60)).nearest["pruned"]
     assert by_axons == {"n_private": 411, "docs_on_chip": 100, "fan_in": 512}
-    batch = NetworkPlan("semi-spike-lda", 50, 28_429, 64)  # a mini-batch stays on the chip
+    batch = NetworkPlan("semi_spike_lda", 50, 28_429, 64)  # a mini-batch stays on the chip
     assert check(batch, small).nearest["pruned"]["docs_on_chip"] == 64
 
 
 def test_more_chips_may_be_all_that_is_needed():
-    plan, toy = NetworkPlan("ed-spike-lda", 12, 80, 30), chip(synapses=250)
+    plan, toy = NetworkPlan("ed_spike_lda", 12, 80, 30), chip(synapses=250)
     report = check(plan, toy, 2)
     assert report.nearest["n_chips"] == 6  # two topics of 110 synapses a chip
     assert "at least 6 chips" in report.advice()
@@ -237,7 +237,7 @@ def test_more_chips_may_be_all_that_is_needed():
 )
 def test_the_nearest_plan_may_be_the_smallest(fan_in, name):
     """V + m, n + 1 + m and V + m with m = 30 documents, V = 80 words: 1 of each is left."""
-    report = check(NetworkPlan("ed-spike-lda", 12, 80, 30), chip(fan_in=fan_in, cores=99))
+    report = check(NetworkPlan("ed_spike_lda", 12, 80, 30), chip(fan_in=fan_in, cores=99))
     assert report.nearest[name] == 1
-    below = check(NetworkPlan("ed-spike-lda", 12, 80, 30), chip(fan_in=fan_in - 1, cores=99))
+    below = check(NetworkPlan("ed_spike_lda", 12, 80, 30), chip(fan_in=fan_in - 1, cores=99))
     assert below.nearest[name] is None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from brian_lda import SemiSpikeLDA, SpikeLDA, StochasticVariationalLDA, TopicModel
+from brian_lda import EdSpikeLDA, SemiSpikeLDA, StochasticVariationalLDA, TopicModel
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ModelFileError, ParameterError
 from brian_lda.files.hdf5 import sealed_image
@@ -35,7 +35,7 @@ def test_limits_of_chips_come_back(form, tmp_path):
     limits = {"weight_bits": 5, "dead_synapses": 0.1, "chip_of_topic": np.array([0, 1])}
     given = Constraints(**limits) if form == "object" else limits
     counts = np.array([[2, 1], [1, 2]])
-    model = SpikeLDA(n_topics=2, max_iter=2, random_state=0, constraints=given).fit(counts)
+    model = EdSpikeLDA(n_topics=2, max_iter=2, random_state=0, constraints=given).fit(counts)
     model.save(tmp_path / "model.h5")
     again = clone(TopicModel.load(tmp_path / "model.h5")).fit(counts)
     assert again.trainer_.network.constraints == Constraints(**limits)
@@ -58,7 +58,7 @@ def reseal(path, edit):
 
 def test_an_edited_file_is_refused(path):
     with h5py.File(path, "a") as file:
-        file.attrs["class"] = "SpikeLDA"
+        file.attrs["class"] = "EdSpikeLDA"
     with pytest.raises(ModelFileError, match="damaged"):
         TopicModel.load(path)
 
@@ -139,8 +139,8 @@ def test_matrix_models_have_no_vocabulary_and_svi_saves_too(tmp_path):
 
 
 def test_another_classes_file_is_refused(path):
-    with pytest.raises(ModelFileError, match="holds a SemiSpikeLDA, not a SpikeLDA"):
-        SpikeLDA.load(path)
+    with pytest.raises(ModelFileError, match="holds a model of class SemiSpikeLDA, not EdSpikeLDA"):
+        EdSpikeLDA.load(path)
 
 
 def test_bad_files_give_a_message(path, tmp_path):
@@ -189,7 +189,7 @@ def test_saving_where_there_is_no_folder_says_so_and_leaves_nothing(model, tmp_p
     "model",
     [
         SemiSpikeLDA(n_topics=2, max_iter=1, random_state=0),
-        SpikeLDA(n_topics=2, max_iter=1, random_state=0),
+        EdSpikeLDA(n_topics=2, max_iter=1, random_state=0),
         StochasticVariationalLDA(n_topics=2, max_iter=1, random_state=0, total_documents=2),
     ],
 )

@@ -8,26 +8,27 @@ from numba import njit
 
 from brian_lda import (
     CollapsedGibbsLDA,
+    DuSpikeLDA,
+    EdSpikeLDA,
+    EdSpikePLSI,
     SemiSpikeLDA,
     SpikeCGS,
-    SpikeLDA,
-    SpikePLSI,
     StochasticGradientMCMCLDA,
     StochasticVariationalLDA,
 )
 from brian_lda.errors import BrianLDAError, DivergenceError, WeightOverflowError
 from brian_lda.estimators.trainers import require_finite
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
-from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.plasticity import flow, tau_1, tau_2
 from brian_lda.spiking.runner import check_weights
 
 MODELS = {
     "SpikeCGS": lambda **o: SpikeCGS(max_iter=3, **o),
-    "ed-SpikeLDA": lambda **o: SpikeLDA(max_iter=3, **o),
-    "du-SpikeLDA": lambda **o: SpikeLDA(update="delayed", max_iter=3, **o),
+    "ed-SpikeLDA": lambda **o: EdSpikeLDA(max_iter=3, **o),
+    "du-SpikeLDA": lambda **o: DuSpikeLDA(max_iter=3, **o),
     "semi-SpikeLDA": lambda **o: SemiSpikeLDA(max_iter=3, **o),
-    "ed-SpikePLSI": lambda **o: SpikePLSI(max_iter=3, **o),
+    "ed-SpikePLSI": lambda **o: EdSpikePLSI(max_iter=3, **o),
     "CGS": lambda **o: CollapsedGibbsLDA(max_iter=3, **o),
     "SVI": lambda **o: StochasticVariationalLDA(max_iter=3, **o),
     "SGMCMC": lambda **o: StochasticGradientMCMCLDA(max_iter=3, **o),
@@ -102,7 +103,7 @@ def test_event_driven_goes_on_from_weights_at_the_edge(edge, gauge):
     parameters = EventDrivenParameters(
         n_topics=3, doc_topic_prior=np.full(3, 1.1), word_step=step, doc_step=step, gauge=gauge
     )
-    network = EventDrivenReference(parameters, 4, np.array([50, 50]), seed=0)
+    network = EdSpikeLDAReference(parameters, 4, np.array([50, 50]), seed=0)
     state = network.state()
     for name in ("m__alpha", "a__alpha", "p__beta"):
         state.pop(name, None)

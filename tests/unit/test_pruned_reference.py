@@ -5,7 +5,8 @@ import pytest
 
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, PrunedWords, RobbinsMonro
-from brian_lda.reference.event_driven import EventDrivenReference, initial_state
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
+from brian_lda.reference.event_driven import initial_state
 
 K, V, D = 3, 6, 2
 LAMDA = np.array([1.5, 1.2, 1.1])
@@ -45,7 +46,7 @@ def test_golden_trace(integrator, gauge):
     step = RobbinsMonro(0.3, power=0)
     parameters = EventDrivenParameters(K, LAMDA, step, step, integrator, gauge)
     start = initial_state(parameters, V, N_D, seed=3)
-    network = EventDrivenReference(parameters, V, N_D, seed=3, pruned=PRUNED)
+    network = EdSpikeLDAReference(parameters, V, N_D, seed=3, pruned=PRUNED)
     M__alpha, M__beta = start["M__alpha"].copy(), start["M__beta"].copy()
     for w, d, z in zip(WORDS, DOCS, WINNERS, strict=True):
         network.present([w], [d], winners=[z])
@@ -58,7 +59,7 @@ def test_golden_trace(integrator, gauge):
     if gauge:  # nothing is written where there is no synapse
         assert np.array_equal(network.state()["m__alpha"][~PRIVATE], start["M__alpha"][~PRIVATE])
     # Not vacuous: without pruning the same tokens end elsewhere.
-    full = EventDrivenReference(parameters, V, N_D, seed=3)
+    full = EdSpikeLDAReference(parameters, V, N_D, seed=3)
     full.present(WORDS, DOCS, winners=WINNERS)
     assert np.abs(full.M__alpha - network.M__alpha)[~PRIVATE].min() > 1e-3
     np.testing.assert_allclose(
@@ -71,7 +72,7 @@ def test_winners_follow_private_and_shared_weights(doc_step):
     """With steps that change nothing, winner frequencies are the softmax of the pruned u."""
     steps = {"word_step": RobbinsMonro(1e-9, power=0), "doc_step": doc_step}
     parameters = EventDrivenParameters(K, LAMDA, **steps)
-    network = EventDrivenReference(parameters, V, N_D, seed=1, pruned=PRUNED)
+    network = EdSpikeLDAReference(parameters, V, N_D, seed=1, pruned=PRUNED)
     n = 100_000
     for w in range(V):
         u = np.where(PRIVATE[:, w], network.M__alpha[:, w], PRUNED.shared) + network.M__beta[1]
@@ -88,7 +89,7 @@ def test_all_words_private_is_the_unpruned_network_bit_for_bit(gauge):
     rng = np.random.default_rng(0)
     words, docs = rng.integers(0, V, 3000), rng.integers(0, D, 3000)
     networks = [
-        EventDrivenReference(parameters, V, N_D, seed=5, pruned=pruned)
+        EdSpikeLDAReference(parameters, V, N_D, seed=5, pruned=pruned)
         for pruned in (None, everything)
     ]
     winners = [network.present(words, docs) for network in networks]
@@ -101,11 +102,11 @@ def test_a_saved_state_goes_on_as_if_never_interrupted():
     parameters = EventDrivenParameters(K, LAMDA, RobbinsMonro(0.1, 10))
     rng = np.random.default_rng(0)
     words, docs = rng.integers(0, V, 2000), rng.integers(0, D, 2000)
-    straight = EventDrivenReference(parameters, V, N_D, seed=2, pruned=PRUNED)
+    straight = EdSpikeLDAReference(parameters, V, N_D, seed=2, pruned=PRUNED)
     first = straight.present(words[:900], docs[:900])
     saved = straight.state()
     rest = straight.present(words[900:], docs[900:])
-    resumed = EventDrivenReference(parameters, V, N_D, seed=9, initial=saved, pruned=PRUNED)
+    resumed = EdSpikeLDAReference(parameters, V, N_D, seed=9, initial=saved, pruned=PRUNED)
     assert np.array_equal(resumed.present(words[900:], docs[900:]), rest)
     assert np.array_equal(resumed.M__alpha, straight.M__alpha) and len(set(first)) == K
 
@@ -127,4 +128,4 @@ def test_a_pruning_that_makes_no_sense_is_refused(private, shared, message):
 def test_a_pruning_of_another_network_is_refused():
     parameters = EventDrivenParameters(K, LAMDA)
     with pytest.raises(ParameterError, match=r"pruned.private must be \[topic, word\] = \(3, 7\)"):
-        EventDrivenReference(parameters, V + 1, N_D, seed=0, pruned=PRUNED)
+        EdSpikeLDAReference(parameters, V + 1, N_D, seed=0, pruned=PRUNED)

@@ -10,12 +10,12 @@ from scipy import sparse
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
 from brian_lda.reference.activation import padded
-from brian_lda.reference.delayed import (
-    DelayedSpikeLDAReference,
+from brian_lda.reference.document_batch import batch_tokens
+from brian_lda.reference.du_spike_lda import (
+    DuSpikeLDAReference,
     _doc_rule,
     delayed_document_update,
 )
-from brian_lda.reference.document_batch import batch_tokens
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.word_weights import WordWeights, accumulated_step
 
@@ -238,7 +238,7 @@ def reference(kind, seed=1, n_words=30, **changes):
     return kind(BatchParameters(**arguments), n_words, seed=seed, n_training_tokens=500.0)
 
 
-KINDS = (SemiSpikeLDAReference, DelayedSpikeLDAReference)
+KINDS = (SemiSpikeLDAReference, DuSpikeLDAReference)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -318,7 +318,7 @@ def test_words_outside_the_batch_only_decay(kind):
 
 def test_delayed_needs_a_map_prior_and_semi_does_not():
     with pytest.raises(ParameterError, match="doc_topic_prior"):
-        reference(DelayedSpikeLDAReference, doc_topic_prior=0.1)
+        reference(DuSpikeLDAReference, doc_topic_prior=0.1)
     reference(SemiSpikeLDAReference, doc_topic_prior=0.1).update(corpus())
 
 

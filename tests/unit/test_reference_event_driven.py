@@ -9,12 +9,15 @@ from math import exp, log, sqrt
 
 import numpy as np
 import pytest
+from event_driven_twins import rate_twin
 from scipy import stats
 
 from brian_lda.errors import DivergenceError, ParameterError
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
 from brian_lda.reference import event_driven, event_driven_kernel
-from brian_lda.reference.event_driven import EventDrivenReference, initial_state
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
+from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
+from brian_lda.reference.event_driven import initial_state
 from brian_lda.reference.plasticity import flow
 
 K, V = 2, 3
@@ -96,7 +99,7 @@ def every_combination():
 def test_golden_trace(parameters):
     start = initial_state(parameters, V, N_D, seed=3)
     literal = Literal(start, parameters)
-    network = EventDrivenReference(parameters, V, N_D, seed=3)
+    network = rate_twin(parameters, V, N_D, seed=3)
     for w, d, z in zip(WORDS, DOCS, WINNERS, strict=True):
         assert network.present([w], [d], winners=[z]).tolist() == [z]
         literal.token(w, d, z)
@@ -114,7 +117,7 @@ def test_the_golden_trace_in_numbers():
     )
     zero = {"M__alpha": np.zeros((2, 3)), "M__beta": np.zeros((2, 2))}
     zero |= {"n_alpha": np.zeros(2), "n_beta": np.zeros(2)}
-    network = EventDrivenReference(parameters, 3, N_D, seed=0, initial=zero)
+    network = rate_twin(parameters, 3, N_D, seed=0, initial=zero)
     network.present([1], [0], winners=[0])
     # M^alpha of the winner: 0 + 0.5 (x - 1); M^beta: eta = 0.5/a, a = 1/0.7 + 1/5 = 1.62857...
     np.testing.assert_allclose(network.M__alpha, [[-0.5, 0, -0.5], [0, 0, 0]], rtol=1e-15)
@@ -132,7 +135,7 @@ def test_adagrad_is_amplified_at_the_end_of_a_pass(layer):
     steps[f"{layer}_step"] = AdaGrad(0.4, 3.0, 1e-3)
     parameters = EventDrivenParameters(K, LAMDA, **steps, gauge=False)
     literal = Literal(initial_state(parameters, V, N_D, seed=1), parameters)
-    network = EventDrivenReference(parameters, V, N_D, seed=1)
+    network = rate_twin(parameters, V, N_D, seed=1)
     for _ in range(2):
         network.present(WORDS, DOCS, winners=WINNERS)
         network.end_pass()
@@ -160,7 +163,7 @@ def test_gauge_form_equals_the_full_form(integrator, epsilon, lamda):
     # Euler overshoots by eta exp(-M): a short step keeps the weights where rounding is 1e-15
     step = RobbinsMonro(0.01, power=0) if integrator == "euler" else RobbinsMonro(0.5, 10.0, 0.7)
     networks = [
-        EventDrivenReference(
+        rate_twin(
             EventDrivenParameters(4, lamda, step, step, integrator, gauge, epsilon),
             20,
             lengths,
@@ -183,7 +186,7 @@ def test_rates_kept_beside_the_weights_stay_theirs(epsilon):
     words, docs, lengths = long_stream()
     step = RobbinsMonro(0.3, power=0)
     parameters = EventDrivenParameters(4, np.full(4, 1.1), step, step, epsilon=epsilon)
-    network = EventDrivenReference(parameters, 20, lengths, seed=5)
+    network = rate_twin(parameters, 20, lengths, seed=5)
     network.present(words, docs)
     m, a = network._m__alpha, network._offset__alpha
     assert a.min() > 2 * event_driven_kernel.REBASE
@@ -205,10 +208,10 @@ def test_rates_kept_beside_the_weights_stay_theirs(epsilon):
 def test_a_restored_state_goes_on_bit_for_bit(integrator, word_step, doc_step, gauge):
     words, docs, lengths = long_stream(400)
     parameters = EventDrivenParameters(4, np.full(4, 1.1), word_step, doc_step, integrator, gauge)
-    original = EventDrivenReference(parameters, 20, lengths, seed=5)
+    original = rate_twin(parameters, 20, lengths, seed=5)
     original.present(words[:200], docs[:200])
     state = original.state()
-    restored = EventDrivenReference(parameters, 20, lengths, seed=99, initial=state)
+    restored = rate_twin(parameters, 20, lengths, seed=99, initial=state)
     frozen = {key: value.copy() for key, value in state.items()}
     np.testing.assert_array_equal(
         original.present(words[200:], docs[200:]), restored.present(words[200:], docs[200:])
@@ -222,7 +225,7 @@ def test_a_restored_state_goes_on_bit_for_bit(integrator, word_step, doc_step, g
 
 
 def test_initial_weights():
-    """Appendix "Network initialization": N(1, 1) everywhere, log(1/K) for M^beta of SpikePLSI."""
+    """Appendix "Network initialization": N(1, 1), but log(1/K) for M^beta of ed-SpikePLSI."""
     lengths = np.full(300, 10)
     lda = initial_state(EventDrivenParameters(10, np.full(10, 1.1)), 300, lengths, seed=0)
     for key in ("M__alpha", "M__beta"):
@@ -265,7 +268,7 @@ def test_extreme_weights_stay_finite(integrator, gauge, extreme):
         "n_alpha": np.zeros(K),
         "n_beta": np.zeros(2),
     }
-    network = EventDrivenReference(parameters, V, N_D, seed=1, initial=state)
+    network = rate_twin(parameters, V, N_D, seed=1, initial=state)
     network.present(WORDS * 10, DOCS * 10)
     assert np.isfinite(network.M__alpha).all()
     assert np.isfinite(network.M__beta).all()
@@ -277,7 +280,7 @@ def test_a_word_that_returns_after_a_long_silence(gauge):
     parameters = EventDrivenParameters(
         K, LAMDA, RobbinsMonro(1.0, power=0), RobbinsMonro(), "flow", gauge
     )
-    network = EventDrivenReference(parameters, V, N_D, seed=1)
+    network = rate_twin(parameters, V, N_D, seed=1)
     silent = np.zeros(2000, np.int64)
     network.present(silent, silent, winners=silent % 2)
     network.present(silent, silent, winners=silent % 2 + 1)
@@ -302,7 +305,7 @@ def test_tokens_out_of_range_never_reach_the_kernel(monkeypatch, words, docs, wi
     def kernel(*arguments):
         pytest.fail("the kernel, which has no bounds check, was called")
 
-    network = EventDrivenReference(EventDrivenParameters(K, LAMDA), V, N_D, seed=0)
+    network = rate_twin(EventDrivenParameters(K, LAMDA), V, N_D, seed=0)
     monkeypatch.setattr(event_driven, "present_tokens", kernel)
     with pytest.raises(ParameterError, match=names):
         network.present(words, docs, winners=winners)
@@ -316,10 +319,18 @@ def test_no_rule_diverges_in_silence(integrator, doc_step):
     parameters = EventDrivenParameters(
         5, np.full(5, 1.1), VarianceTracking(), doc_step, integrator, gauge=False
     )
-    network = EventDrivenReference(parameters, 50, np.full(9, 20), seed=0)
+    network = rate_twin(parameters, 50, np.full(9, 20), seed=0)
     try:
         network.present(words, docs)
     except DivergenceError:
         return
     for key, value in network.state().items():
         assert np.isfinite(value).all(), key
+
+
+def test_each_twin_refuses_the_parameters_of_the_other():
+    with_prior, without = EventDrivenParameters(K, LAMDA), EventDrivenParameters(K, None)
+    with pytest.raises(ParameterError, match=r"needs a doc_topic_prior.*EdSpikePLSIReference"):
+        EdSpikeLDAReference(without, V, N_D, seed=0)
+    with pytest.raises(ParameterError, match=r"must be None; found \[1.*EdSpikeLDAReference"):
+        EdSpikePLSIReference(with_prior, V, N_D, seed=0)

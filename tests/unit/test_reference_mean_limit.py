@@ -9,11 +9,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from event_driven_twins import rate_twin
 
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import BatchParameters, EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.activation import padded
-from brian_lda.reference.event_driven import EventDrivenReference
 from brian_lda.reference.mean_limit import (
     EventDrivenMeanLimit,
     SemiMeanLimit,
@@ -190,7 +190,7 @@ def test_mean_of_the_euler_update_is_the_right_hand_side(model, gauge):
         )
         initial = {"M__alpha": M.M__alpha, "M__beta": M.M__beta}
         initial |= {"n_alpha": np.zeros(K), "n_beta": np.zeros(3)}
-        network = EventDrivenReference(parameters, 5, N_d, seed=0, initial=initial)
+        network = rate_twin(parameters, 5, N_d, seed=0, initial=initial)
         network.present([w], [d], winners=[z])
         p = ode.pi[d, w] * posterior[d, w, z]
         mean[0] += p * (network.M__alpha - M.M__alpha) / eta
@@ -234,7 +234,7 @@ def test_small_stochastic_steps_follow_the_ode(integrator):
     rng = np.random.default_rng(9)
     ends = []
     for seed in range(n_runs):
-        network = EventDrivenReference(parameters, 5, N_d, seed=seed, initial=initial)
+        network = rate_twin(parameters, 5, N_d, seed=seed, initial=initial)
         token = rng.choice(15, int(duration / eta), p=counts.ravel() / counts.sum())
         network.present(token % 5, token // 5)
         ends.append(np.concatenate([network.M__alpha.ravel(), network.M__beta.ravel()]))

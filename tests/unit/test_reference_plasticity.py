@@ -11,7 +11,7 @@ import pytest
 
 from brian_lda.parameters import EventDrivenParameters, PrunedWords, RobbinsMonro
 from brian_lda.reference.activation import draw_from_blocks, draw_winner, padded
-from brian_lda.reference.event_driven import EventDrivenReference
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.plasticity import log_add, robbins_monro, variance_tracking_eta
 from brian_lda.reference.random_streams import new_stream
 
@@ -46,9 +46,7 @@ def network(M__alpha, M__beta, integrator="flow", gauge=True, pruned=None, **sta
     initial = {"M__alpha": np.array(M__alpha, float), "M__beta": np.array(M__beta, float)}
     initial |= {"n_alpha": np.zeros(K), "n_beta": np.zeros(len(M__beta))} | state
     n_words, lengths = initial["M__alpha"].shape[1], np.full(len(M__beta), 4)
-    return EventDrivenReference(
-        parameters, n_words, lengths, seed=0, initial=initial, pruned=pruned
-    )
+    return EdSpikeLDAReference(parameters, n_words, lengths, seed=0, initial=initial, pruned=pruned)
 
 
 FORMS = [("flow", True), ("flow", False), ("euler", True), ("euler", False)]

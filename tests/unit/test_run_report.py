@@ -64,7 +64,7 @@ def test_the_replay_follows_the_model(finished):
 def test_page_of_a_finished_run(finished, tmp_path):
     html = write_report(finished, tmp_path / "page.html").read_text(encoding="utf-8")
     perplexity = json.loads((finished / "metrics.json").read_text())["perplexity"]
-    assert f"{perplexity:.4g}" in html and "semi-spike-lda" in html
+    assert f"{perplexity:.4g}" in html and "semi-SpikeLDA" in html
     assert "<script>alert" not in html and "&lt;script&gt;alert" in html
     assert not re.search(r"(src|href)=.https?:", html)
     assert write_report(finished) == finished / "report.html"

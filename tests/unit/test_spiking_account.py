@@ -20,7 +20,7 @@ def changed(before, after):
 
 def test_spike_cgs_writes_and_spikes():
     spiking, _, _, _ = cgs_pair()
-    account = race_account("spike-cgs", **SIZES, doc_length=6)
+    account = race_account("spike_cgs", **SIZES, doc_length=6)
     moves = 0
     for token in range(10):
         before, old = dict(spiking._values), spiking.z[token]
@@ -33,7 +33,7 @@ def test_spike_cgs_writes_and_spikes():
     assert moves > 2
 
 
-@pytest.mark.parametrize(("algorithm", "prior"), [("ed-spike-lda", 1.3), ("ed-spike-plsi", None)])
+@pytest.mark.parametrize(("algorithm", "prior"), [("ed_spike_lda", 1.3), ("ed_spike_plsi", None)])
 @pytest.mark.parametrize("gauge", [True, False])
 def test_event_driven_writes(algorithm, prior, gauge):
     step = RobbinsMonro(0.1)
@@ -65,7 +65,7 @@ def test_mini_batch_writes_add_up(network):
     )
     winners = spiking.update(counts, record=Recording(layers))
     account = race_account(
-        f"{network}-spike-lda", **SIZES, doc_length=doc_length, batch_size=n_docs,
+        f"{network}_spike_lda", **SIZES, doc_length=doc_length, batch_size=n_docs,
         local_iterations=T,
     )  # fmt: skip
     races = winners.size

@@ -9,7 +9,7 @@ from brian_lda.errors import ParameterError, WeightOverflowError
 from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
 from brian_lda.reference.activation import padded
 from brian_lda.reference.assignments import assignment_counts
-from brian_lda.reference.delayed import _doc_rule, delayed_document_update
+from brian_lda.reference.du_spike_lda import _doc_rule, delayed_document_update
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.reference.word_weights import WordWeights
 from brian_lda.spiking.inhibition import Poisson, Race

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from event_driven_twins import rate_twin
 
 from brian_lda.errors import SimulationError
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
-from brian_lda.reference.event_driven import EventDrivenReference
 from brian_lda.spiking import simulator
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from brian_lda.spiking.inhibition import Poisson, Race
@@ -48,7 +48,7 @@ def test_traces_equal_the_reference(rules, integrator, gauge, prior, epsilon):
     parameters = EventDrivenParameters(K, prior, *RULES[rules], integrator, gauge, epsilon)
     words, docs, lengths = tokens()
     spiking = EventDrivenSpiking(parameters, V, lengths, seed=1, simulator="numpy")
-    reference = EventDrivenReference(parameters, V, lengths, seed=1)
+    reference = rate_twin(parameters, V, lengths, seed=1)
     for part in (slice(0, 1), slice(1, 3), slice(3, None)):
         winners = spiking.present(words[part], docs[part])
         reference.present(words[part], docs[part], winners=winners)
@@ -65,7 +65,7 @@ def test_token_that_stays_clamped_is_learned_once(rules):
     spiking = EventDrivenSpiking(
         parameters, V, lengths, seed=1, simulator="numpy", inhibition=inhibition
     )
-    reference = EventDrivenReference(parameters, V, lengths, seed=1)
+    reference = rate_twin(parameters, V, lengths, seed=1)
     reference.present(words, docs, winners=spiking.present(words, docs))
     assert_same_state(spiking, reference)
 

@@ -86,11 +86,11 @@ def test_paths_and_odd_names_make_usable_folder_names():
 
 
 def test_offsets_of_lambda_are_the_papers():
-    assert prior_of("cgs", 0.1) == 0.1 and prior_of("semi-spike-lda", 0.1) == 0.1
-    assert prior_of("ed-spike-lda", 0.1) == 1.1 and prior_of("du-spike-lda", 0.01) == 1.01
+    assert prior_of("cgs", 0.1) == 0.1 and prior_of("semi_spike_lda", 0.1) == 0.1
+    assert prior_of("ed_spike_lda", 0.1) == 1.1 and prior_of("du_spike_lda", 0.01) == 1.01
     assert prior_of("svi", 0.01) == 0.51
-    assert prior_of("ed-spike-plsi", 0.1) is None
-    for algorithm in ("cgs", "ed-spike-lda", "svi"):
+    assert prior_of("ed_spike_plsi", 0.1) is None
+    for algorithm in ("cgs", "ed_spike_lda", "svi"):
         assert lambda_of(algorithm, prior_of(algorithm, 0.2)) == 0.2
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from brian_lda.algorithms import find_algorithm
 from brian_lda.errors import RunFolderError
 from brian_lda.files.html_page import HtmlPage
 from brian_lda.plotting import plot_learning_curves, topic_colours
@@ -59,7 +60,7 @@ def report_page(data: RunData) -> HtmlPage:
     """The page, not yet written."""
     config = data.config
     page = HtmlPage(
-        f"{config['algorithm']} on {Path(config['corpus']).name}, K = {config['n_topics']}",
+        f"{_title(config)} on {Path(config['corpus']).name}, K = {config['n_topics']}",
         f"run folder {data.folder}",
     )
     for note in data.notes:
@@ -100,13 +101,18 @@ def _result(page: HtmlPage, metrics: dict[str, Any]) -> None:
     page.table([shown])
 
 
+def _title(config: Mapping[str, Any]) -> str:
+    """The algorithm's name for people."""
+    return find_algorithm(config["algorithm"]).title
+
+
 def _learning_curve(page: HtmlPage, data: RunData) -> None:
     if len(data.progress) < 2:
         return
     figure = Figure(figsize=(6.5, 3), layout="constrained")
     perplexity = np.array([[record["perplexity"] for record in data.progress]])
     iterations = np.array([record["iteration"] for record in data.progress])
-    plot_learning_curves({data.config["algorithm"]: perplexity}, figure.add_subplot(), x=iterations)
+    plot_learning_curves({_title(data.config): perplexity}, figure.add_subplot(), x=iterations)
     page.figure(figure, caption="Held-out perplexity while learning.")
 
 

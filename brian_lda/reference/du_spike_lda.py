@@ -27,7 +27,7 @@ from brian_lda.reference.plasticity import robbins_monro
 from brian_lda.reference.random_streams import substream_state, uniform
 
 
-class DelayedSpikeLDAReference(MiniBatchReference):
+class DuSpikeLDAReference(MiniBatchReference):
     """Rate-level twin of the du-SpikeLDA network; parameters as in `MiniBatchReference`.
 
     Every lambda must be > 1.

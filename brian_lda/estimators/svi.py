@@ -1,4 +1,4 @@
-"""The paper's online baselines on smoothed LDA: stochastic variational inference and SGMCMC."""
+"""`StochasticVariationalLDA`: the paper's online baseline SVI on smoothed LDA."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
-from brian_lda.estimators.algorithms import BatchUpdates
 from brian_lda.estimators.base import Callback, TopicModel, as_source
+from brian_lda.estimators.protocols import BatchUpdates
 from brian_lda.estimators.trainers import MiniBatchTrainer
-from brian_lda.reference.sgmcmc import StochasticGradientMCMC
 
 
 class _VariationalUpdates:
@@ -158,12 +157,12 @@ class StochasticVariationalLDA(TopicModel):
         self._check_parameters()
         self._refuse_if_loaded()
         X = as_source(X)
-        trainer = self._trainer_before(MiniBatchTrainer)
+        trainer = getattr(self, "trainer_", None)
         if trainer is None:
             if self.total_documents is None:
                 raise ParameterError(
                     f"{type(self).__name__} scales each mini-batch to the corpus: set "
-                    "total_documents=D before partial_fit. (The SpikeLDA estimators need no D.)"
+                    "total_documents=D before partial_fit. (The spiking estimators need no D.)"
                 )
             self.n_features_in_, self.history_ = X.n_words, []
             self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
@@ -178,70 +177,3 @@ class StochasticVariationalLDA(TopicModel):
 
     def _pseudo_count(self) -> float | np.ndarray:
         return max(float(self.doc_topic_prior) - 0.5, 1e-3)  # the paper's offset taken back
-
-
-class StochasticGradientMCMCLDA(StochasticVariationalLDA):
-    """Baseline SGMCMC: SGRLD with the expanded mean (Patterson & Teh 2013).
-
-    Parameters
-    ----------
-    n_topics : int
-    doc_topic_prior, topic_word_prior : float or array
-        lambda [topic] and varphi [word].
-    max_iter : int
-        Mini-batch updates.
-    batch_size, local_iterations : int
-        Documents per mini-batch; sweeps of burn-in, then as many that are counted.
-    step : tuple (a, b, c)
-        Step size of update t: a (1 + t/b)^-c. Default: the paper's for NIPS.
-    total_documents : int, optional
-        Corpus size D for `partial_fit`, which cannot know it.
-    n_jobs : int, optional
-        Threads; the result does not depend on it.
-    random_state, callbacks :
-        As in the other estimators.
-    """
-
-    def __init__(
-        self,
-        *,
-        n_topics: int = 10,
-        doc_topic_prior: float | np.ndarray = 0.1,
-        topic_word_prior: float | np.ndarray = 0.01,
-        max_iter: int = 1000,
-        batch_size: int = 64,
-        local_iterations: int = 5,
-        step: tuple[float, float, float] = (0.05, 1000.0, 0.7),
-        total_documents: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callbacks: Sequence[Callback] | None = None,
-    ) -> None:
-        super().__init__(
-            n_topics=n_topics,
-            doc_topic_prior=doc_topic_prior,
-            topic_word_prior=topic_word_prior,
-            max_iter=max_iter,
-            batch_size=batch_size,
-            local_iterations=local_iterations,
-            step=step,
-            total_documents=total_documents,
-            random_state=random_state,
-            callbacks=callbacks,
-        )
-        self.n_jobs = n_jobs
-
-    def _updates(self, n_docs: int, n_words: int, seed: int) -> StochasticGradientMCMC:
-        return StochasticGradientMCMC(
-            n_topics=self.n_topics,
-            n_words=n_words,
-            n_docs=n_docs,
-            doc_topic_prior=self.doc_topic_prior,
-            topic_word_prior=self.topic_word_prior,
-            local_iterations=self.local_iterations,
-            step=self.step,
-            seed=seed,
-        )
-
-    def _pseudo_count(self) -> float | np.ndarray:
-        return self.doc_topic_prior

@@ -1,0 +1,1 @@
+"""Parts that the networks in `models/` share, as Brian objects."""

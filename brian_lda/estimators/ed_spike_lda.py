@@ -1,0 +1,89 @@
+"""`EdSpikeLDA`: online MAP estimation of LDA, one update per topic spike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from brian_lda.constraints import Constraints
+from brian_lda.estimators.base import WORD_PRIOR, Callback
+from brian_lda.estimators.event_driven import EventDrivenModel
+from brian_lda.parameters import EventStepRule, dirichlet_vector, require_map_prior
+from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
+
+
+class EdSpikeLDA(EventDrivenModel):
+    """ed-SpikeLDA: online MAP estimation of LDA, every topic spike updates the weights (Alg. 3).
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    doc_topic_prior : float or array [topic]
+        lambda > 1 (kappa = sum(lambda - 1) must be positive).
+    topic_word_prior : float or array [word]
+        varphi, smoothing of Phi (ours; 0 is the paper's model, without prior on Phi): topic
+        neurons see log(exp M^alpha + epsilon), epsilon = varphi K / N (`EventDrivenParameters`).
+        With integrator="euler": only where Phi is read out.
+    max_iter : int
+        Passes over the corpus.
+    word_step, doc_step : RobbinsMonro, VarianceTracking or AdaGrad, optional
+        Step of M^alpha and M^beta. The paper's are `VarianceTracking()` and `AdaGrad(...)` with
+        integrator="euler"; the default is chosen for the corpus (`automatic_steps`).
+    integrator : {"flow", "euler"}
+    gauge : bool, optional
+        Default: whenever the word step allows it.
+    backend : {"rate", "brian2"}
+    brian2_options : dict, optional
+        Passed to `EventDrivenSpiking`: inhibition, simulator.
+    constraints : Constraints or dict of its fields, optional
+        Limits of chips: weight bits, lost packets, dead synapses (`brian_lda.constraints`).
+    random_state : None, int or generator
+    callbacks : sequence of callables
+        See `brian_lda.estimators.callbacks`.
+    """
+
+    _twin = EdSpikeLDAReference
+
+    def __init__(
+        self,
+        *,
+        n_topics: int = 10,
+        doc_topic_prior: float | np.ndarray = 1.1,
+        topic_word_prior: float | np.ndarray = WORD_PRIOR,
+        max_iter: int = 100,
+        word_step: EventStepRule | None = None,
+        doc_step: EventStepRule | None = None,
+        integrator: str = "flow",
+        gauge: bool | None = None,
+        backend: str = "rate",
+        brian2_options: dict[str, Any] | None = None,
+        constraints: Constraints | dict[str, Any] | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.max_iter = max_iter
+        self.word_step = word_step
+        self.doc_step = doc_step
+        self.integrator = integrator
+        self.gauge = gauge
+        self.backend = backend
+        self.brian2_options = brian2_options
+        self.constraints = constraints
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        require_map_prior(self._lamda())
+
+    def _lamda(self) -> np.ndarray:
+        return dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
+
+    def _pseudo_count(self) -> float | np.ndarray:
+        return np.asarray(self.doc_topic_prior) - 1.0  # the MAP solution counts lambda - 1

@@ -1,0 +1,72 @@
+"""`EdSpikePLSI`: pLSI, one update per topic spike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from brian_lda.estimators.base import Callback
+from brian_lda.estimators.event_driven import EventDrivenModel
+from brian_lda.parameters import EventStepRule
+from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
+
+
+class EdSpikePLSI(EventDrivenModel):
+    """ed-SpikePLSI: online maximum likelihood for pLSI by spikes (paper's appendix).
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    max_iter : int
+        Passes over the corpus.
+    word_step, doc_step : RobbinsMonro, VarianceTracking or AdaGrad, optional
+        Step of M^alpha and M^beta. The paper's is `VarianceTracking()` for both, with
+        integrator="euler"; the default is chosen for the corpus (`automatic_steps`).
+    integrator : {"flow", "euler"}
+    gauge : bool, optional
+        Default: whenever the word step allows it.
+    fold_in_prior : float
+        pLSI has no prior on theta; folding a new document in needs one. Pseudo-counts.
+    backend : {"rate", "brian2"}
+    brian2_options : dict, optional
+        Passed to `EventDrivenSpiking`: inhibition, simulator.
+    random_state : None, int or generator
+    callbacks : sequence of callables
+        See `brian_lda.estimators.callbacks`.
+    """
+
+    _twin = EdSpikePLSIReference
+
+    def __init__(
+        self,
+        *,
+        n_topics: int = 10,
+        max_iter: int = 100,
+        word_step: EventStepRule | None = None,
+        doc_step: EventStepRule | None = None,
+        integrator: str = "flow",
+        gauge: bool | None = None,
+        fold_in_prior: float = 0.1,
+        backend: str = "rate",
+        brian2_options: dict[str, Any] | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.max_iter = max_iter
+        self.word_step = word_step
+        self.doc_step = doc_step
+        self.integrator = integrator
+        self.gauge = gauge
+        self.fold_in_prior = fold_in_prior
+        self.backend = backend
+        self.brian2_options = brian2_options
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _lamda(self) -> None:
+        return None
+
+    def _pseudo_count(self) -> float:
+        return self.fold_in_prior

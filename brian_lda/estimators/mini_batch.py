@@ -1,0 +1,91 @@
+"""What the estimators `SemiSpikeLDA` and `DuSpikeLDA` share: one update per mini-batch."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from brian_lda.corpus import Corpus, TokenStore, document_batches
+from brian_lda.estimators.automatic_steps import (
+    BATCH_FADING,
+    batch_word_step,
+    delayed_doc_step,
+    stream_word_step,
+)
+from brian_lda.estimators.base import TopicModel, as_source
+from brian_lda.estimators.spiking_options import spiking_options
+from brian_lda.estimators.trainers import MiniBatchTrainer
+from brian_lda.parameters import BatchParameters, BatchStepRule
+from brian_lda.reference.mini_batch import MiniBatchLearner, MiniBatchReference
+
+
+class MiniBatchModel(TopicModel):
+    """Base of `SemiSpikeLDA` and `DuSpikeLDA`; not used by itself.
+
+    A subclass names its rate-level `_twin`, and its spiking one in `brian_lda.spiking.mini_batch`,
+    which is imported only when it is needed.
+    """
+
+    _twin: ClassVar[type[MiniBatchReference]]
+    _spiking_name: ClassVar[str]
+
+    def _algorithm(
+        self, word_step: BatchStepRule, source: Corpus | TokenStore, seed: int
+    ) -> MiniBatchLearner:
+        """The twin that `backend` asks for."""
+        arguments = (self._batch_parameters(word_step), source.n_words)
+        if self.backend == "rate":
+            return self._twin(*arguments, seed=seed, n_training_tokens=source.n_tokens)
+        from brian_lda.spiking import mini_batch  # imports Brian2: seconds
+
+        network = getattr(mini_batch, self._spiking_name)(
+            *arguments,
+            seed=seed,
+            n_training_tokens=source.n_tokens,
+            **spiking_options(self),
+        )
+        # Compiling is not training: `history_` times the iterations.
+        network.prepare(next(iter(document_batches(source, self.batch_size, seed))).counts)
+        return network
+
+    def _batch_parameters(self, word_step: BatchStepRule) -> BatchParameters:
+        return BatchParameters(
+            n_topics=self.n_topics,
+            doc_topic_prior=self.doc_topic_prior,
+            topic_word_prior=self.topic_word_prior,
+            local_iterations=self.local_iterations,
+            word_step=word_step,
+            doc_step=self.doc_step or delayed_doc_step(),
+            integrator=self.integrator,
+        )
+
+    def _make_trainer(
+        self, source: Corpus | TokenStore, seed: int
+    ) -> MiniBatchTrainer[MiniBatchLearner]:
+        word_step = self.word_step or batch_word_step(
+            self.n_topics, source.n_words, source.n_tokens
+        )
+        algorithm = self._algorithm(word_step, source, seed)
+        return MiniBatchTrainer(algorithm, source, self.batch_size, seed)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """One pass over newly arrived documents, in mini-batches."""
+        self._check_parameters()
+        self._refuse_if_loaded()
+        X = as_source(X)
+        trainer = getattr(self, "trainer_", None)
+        if trainer is None:
+            self.n_features_in_, self.history_ = X.n_words, []
+            self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
+            word_step = self.word_step or stream_word_step(
+                BATCH_FADING, self.n_topics, X.n_words, X.n_tokens
+            )
+            algorithm = self._algorithm(word_step, X, self._seed())
+        else:
+            algorithm = trainer.algorithm
+        self._check_vocabulary(X.counts)
+        tokens_before = self.history_[-1]["tokens"] if self.history_ else 0
+        self.trainer_ = MiniBatchTrainer(algorithm, X, self.batch_size, self.seed_)
+        algorithm.words.set_corpus_size(tokens_before + X.n_tokens)
+        with self._threads():
+            self._train(-(-X.n_docs // self.batch_size))
+        return self

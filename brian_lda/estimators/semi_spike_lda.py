@@ -1,0 +1,89 @@
+"""`SemiSpikeLDA`: semi-collapsed Gibbs sampling, one update per mini-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from brian_lda.estimators.base import WORD_PRIOR, Callback
+from brian_lda.estimators.mini_batch import MiniBatchModel
+from brian_lda.parameters import BatchStepRule
+from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
+
+
+class SemiSpikeLDA(MiniBatchModel):
+    """semi-SpikeLDA: maximises the semi-collapsed likelihood of LDA (Alg. 4).
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    doc_topic_prior : float or array [topic]
+        lambda > 0.
+    topic_word_prior : float or array [word]
+        varphi, smoothing of Phi (ours, see `BatchParameters`); 0 is the paper's model.
+    max_iter : int
+        Mini-batch updates.
+    batch_size : int
+        Documents per mini-batch, |D|.
+    local_iterations : int
+        T: sweeps of burn-in, then as many that are counted.
+    word_step : RobbinsMonro or RMSProp, optional
+        Step of M^alpha. The paper's is `RMSProp(eta=0.5)` with integrator="euler"; the default is
+        chosen for the corpus (`automatic_steps`).
+    integrator : {"flow", "euler"}
+    n_jobs : int, optional
+        Threads (-1: all cores); the result does not depend on it. Default: numba's setting.
+    backend : {"rate", "brian2"}
+    brian2_options : dict, optional
+        Passed to `SemiSpikeLDASpiking`: inhibition, simulator.
+    random_state : None, int or generator
+    callbacks : sequence of callables
+        See `brian_lda.estimators.callbacks`.
+
+    Examples
+    --------
+    >>> from brian_lda import SemiSpikeLDA
+    >>> from brian_lda.corpus import load_corpus
+    >>> corpus = load_corpus("bars", grid=3, n_docs=200, doc_length=30, seed=0)
+    >>> model = SemiSpikeLDA(n_topics=6, max_iter=20, random_state=0).fit(corpus)
+    >>> model.transform(corpus).shape
+    (200, 6)
+    """
+
+    _twin = SemiSpikeLDAReference
+    _spiking_name = "SemiSpikeLDASpiking"
+    doc_step = None  # semi-CGS integrates theta out: M^beta has no step
+
+    def __init__(
+        self,
+        *,
+        n_topics: int = 10,
+        doc_topic_prior: float | np.ndarray = 0.1,
+        topic_word_prior: float | np.ndarray = WORD_PRIOR,
+        max_iter: int = 1000,
+        batch_size: int = 64,
+        local_iterations: int = 5,
+        word_step: BatchStepRule | None = None,
+        integrator: str = "flow",
+        n_jobs: int | None = None,
+        backend: str = "rate",
+        brian2_options: dict[str, Any] | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.local_iterations = local_iterations
+        self.word_step = word_step
+        self.integrator = integrator
+        self.n_jobs = n_jobs
+        self.backend = backend
+        self.brian2_options = brian2_options
+        self.random_state = random_state
+        self.callbacks = callbacks

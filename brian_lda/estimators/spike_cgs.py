@@ -1,0 +1,67 @@
+"""`SpikeCGS`: collapsed Gibbs sampling of smoothed LDA by spikes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from brian_lda.estimators.base import Callback
+from brian_lda.estimators.gibbs import GibbsModel
+from brian_lda.estimators.protocols import Sampler
+from brian_lda.reference.spike_cgs import SpikeCGSReference
+
+
+class SpikeCGS(GibbsModel):
+    """SpikeCGS: collapsed Gibbs sampling carried out by spikes (Alg. 2).
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    doc_topic_prior : float or array [topic]
+        lambda > 0.
+    topic_word_prior : float or array [word]
+        varphi > 0.
+    max_iter : int
+        Sweeps over the corpus.
+    backend : {"rate", "brian2"}
+    brian2_options : dict, optional
+        Passed to `SpikeCGSSpiking`: inhibition, simulator.
+    random_state : None, int or generator
+    callbacks : sequence of callables
+        See `brian_lda.estimators.callbacks`.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_topics: int = 10,
+        doc_topic_prior: float | np.ndarray = 0.1,
+        topic_word_prior: float | np.ndarray = 0.01,
+        max_iter: int = 200,
+        backend: str = "rate",
+        brian2_options: dict[str, Any] | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        super().__init__(
+            n_topics=n_topics,
+            doc_topic_prior=doc_topic_prior,
+            topic_word_prior=topic_word_prior,
+            max_iter=max_iter,
+            backend=backend,
+            random_state=random_state,
+            callbacks=callbacks,
+        )
+        self.brian2_options = brian2_options
+
+    def _sampler(self, words: np.ndarray, docs: np.ndarray, **arguments: Any) -> Sampler:
+        if self.backend == "rate":
+            return SpikeCGSReference(words, docs, **arguments)
+        from brian_lda.spiking.spike_cgs import SpikeCGSSpiking  # imports Brian2: seconds
+
+        sampler = SpikeCGSSpiking(words, docs, **arguments, **(self.brian2_options or {}))
+        sampler.prepare()  # compiling is not training: `history_` times the iterations
+        return sampler

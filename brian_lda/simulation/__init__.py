@@ -1,0 +1,1 @@
+"""How a network runs: inside Python or as a cached C++ program; recordings; the twins' adapter."""

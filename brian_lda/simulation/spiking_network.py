@@ -1,0 +1,343 @@
+"""The one adapter between a network in `models/` and what trains it.
+
+A model declares what it keeps (`KEPT`); saving, restoring, padding, checks and recording follow from
+that. Between two calls of `present` everything that the network knows is held here, as plain
+arrays: a run that dies changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from brian_lda.circuit.chips import add_limits, limit_values
+from brian_lda.circuit.circuit import Circuit, Sizes, Values
+from brian_lda.circuit.inhibition import Inhibition, Race
+from brian_lda.circuit.kept import Kept
+from brian_lda.constraints import NO_CONSTRAINTS, Constraints, heard_tokens, spread_winners
+from brian_lda.errors import ParameterError, WeightOverflowError
+from brian_lda.parameters import PrunedWords
+from brian_lda.simulation.recording import Recording, Spikes, add_recorders, read_recorders
+from brian_lda.simulation.simulator import Arrays, Simulator, make_simulator
+
+LARGEST_WEIGHT = 700.0  # exp(+-700) is still a number
+Segment = tuple[int, int, tuple[str, ...]]  # first token, the one after the last, layers
+State = Mapping[str, np.ndarray]
+
+
+class Model(Protocol):
+    """What a file in `models/` offers."""
+
+    __name__: str
+    KEPT: tuple[Kept, ...]
+
+    def wire(self, sizes: Sizes, inhibition: Inhibition) -> Circuit: ...
+
+    def kept_of_weights(self, state: State) -> dict[str, np.ndarray]: ...
+
+    def weights(self, kept: State) -> dict[str, np.ndarray]: ...
+
+
+class SpikingNetwork:
+    """A network and what it knows.
+
+    Parameters
+    ----------
+    model : module
+        A file of `models/`.
+    sizes : Sizes
+        Of the corpus. The compiled network may be a little larger, so that corpora of like size
+        share one program.
+    constants : mapping
+        What the network only reads, by "object.variable".
+    state : mapping
+        What it keeps, or weights that this follows from (`model.kept_of_weights`).
+    seed : int
+        Of the spikes.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    simulator : {"standalone", "cython", "numpy"}
+        C++ program, compiled once and cached; or inside Python.
+    constraints : Constraints, optional
+        Limits of the chips.
+    pruned : PrunedWords, optional
+        The words with a synapse of their own; the default is all.
+
+    Attributes
+    ----------
+    spikes : Spikes or None
+        What the latest run with `record` recorded.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        sizes: Sizes,
+        constants: Values,
+        state: State,
+        *,
+        seed: int,
+        inhibition: Inhibition | None = None,
+        simulator: str = "standalone",
+        constraints: Constraints | None = None,
+        pruned: PrunedWords | None = None,
+    ) -> None:
+        self.model, self.sizes, self.constants, self.seed = model, sizes, dict(constants), seed
+        self.inhibition = inhibition or Race()
+        self.constraints = constraints or NO_CONSTRAINTS
+        self.pruned = pruned
+        if pruned is not None:
+            pruned.require_shape(sizes.n_topics, sizes.n_words)
+        self.kept = (
+            *model.KEPT,
+            *(Kept(f"topics.{name}", "topic") for name in self.inhibition.kept),
+        )
+        self.spikes: Spikes | None = None
+        self._kind = simulator
+        self._simulators: dict[tuple[Sizes, tuple[str, ...]], Simulator] = {}
+        self._limits: tuple[Sizes, Values] | None = None
+        self.set_state(state)
+
+    def present(
+        self,
+        words: np.ndarray,
+        docs: np.ndarray,
+        tokens: np.ndarray | None = None,
+        *,
+        entropy: Sequence[int] = (1,),
+        position: int = 0,
+        run_values: Callable[[int, int], Values] | None = None,
+        record: Recording | None = None,
+    ) -> np.ndarray:
+        """Show a sequence of tokens: infer the topic of each, learn, return the winners.
+
+        Parameters
+        ----------
+        words, docs : int array [token]
+        tokens : int array [token], optional
+            Which token each is, in networks that remember assignments.
+        entropy : sequence of int
+            With the seed and the position of the token, seeds the spikes: a run resumed from its
+            state draws what it would have drawn uninterrupted.
+        position : int
+            Tokens that this network has seen before.
+        run_values : callable, optional
+            Further constants of the run that shows tokens start .. stop of the sequence.
+        record : Recording, optional
+            Layers and window of which to keep the spikes, in `spikes`.
+
+        Returns
+        -------
+        int32 array [token]
+            -1 for a token that dead synapses keep from every topic neuron: it is not shown.
+        """
+        clamped = {
+            "words": checked_tokens(words, "words", self.sizes.n_words),
+            "documents": checked_tokens(docs, "docs", self.sizes.n_docs),
+        }
+        if tokens is not None:
+            clamped["tokens"] = checked_tokens(tokens, "tokens", self.sizes.n_tokens)
+        if len({len(index) for index in clamped.values()}) != 1:
+            raise ParameterError(
+                f"words and docs must pair up; found {len(words)} and {len(docs)}."
+            )
+        heard = self.heard(clamped["words"], clamped["documents"])
+        clamped = {name: index[heard] for name, index in clamped.items()}
+        n_tokens = int(heard.sum())
+        compiled, values = self._compiled(), self._values_in_brian()
+        fixed = {**self.inhibition.values, **self._constants(compiled), **self._limit_values()}
+        winners = [np.empty(0, np.int32)]
+        for start, stop, layers in self._segments(n_tokens, record):
+            key = [self.seed, *entropy, position + start]
+            seed = np.random.SeedSequence(key).generate_state(1)[0] >> 1
+            inputs = {**fixed, **values, **(run_values(start, stop) if run_values else {})}
+            part = {name: index[start:stop] for name, index in clamped.items()}
+            simulator = self._simulator(layers)
+            result = simulator.run(inputs, part, dt=self.inhibition.dt, seed=int(seed))
+            values = {path: result[path] for path in values}
+            check_weights(values, self.kept)
+            winners.append(result["winners.i"])
+            if layers:
+                self.spikes = read_recorders(result, layers)
+                self.spikes.first_token = start
+        for variable in self.kept:
+            self._known[variable.name] = variable.out_of_network(
+                values[variable.path], self.sizes, compiled
+            )
+        return spread_winners(np.concatenate(winners), heard)
+
+    def prepare(self) -> None:
+        """Compile the network now, or find it in the cache; else the first `present` does."""
+        self._simulator(())
+
+    def heard(self, words: np.ndarray, docs: np.ndarray) -> np.ndarray:
+        """Tokens with a living path to some topic neuron, bool array [token].
+
+        Only these are shown: a token that nobody hears would wait for ever.
+        """
+        if not self.constraints.gates:
+            return np.ones(len(words), bool)
+        limits, K = self._limit_values(), self.sizes.n_topics
+        alive = [
+            np.reshape(limits[f"lesions__{layer}.dead"], (-1, K)) == 0
+            for layer in ("alpha", "beta")
+        ]
+        return heard_tokens(alive[0], alive[1], words, docs)
+
+    def resize(self, sizes: Sizes, **known: np.ndarray) -> None:
+        """Another number of documents or remembered tokens, with what is kept of them."""
+        self.sizes = sizes
+        self._known |= known
+
+    def known(self, name: str) -> np.ndarray:
+        """One of the variables that the network keeps."""
+        return self._known[name]
+
+    def change(self, known: dict[str, np.ndarray]) -> None:
+        """Replace some of what the network keeps."""
+        self._known |= known
+
+    @property
+    def weights(self) -> dict[str, np.ndarray]:
+        """M^alpha [topic, word], where pruned the shared synapse's, M^beta [doc, topic], ..."""
+        weights = self.model.weights(self._known)
+        if self.pruned is not None:
+            own = weights["M__alpha"]
+            weights["M__alpha"] = np.where(
+                self.pruned.private, own, np.asarray(self.pruned.shared)[:, None]
+            )
+        return weights
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the next token depends on, and the weights for the other twin.
+
+        Where weights have few bits, also their "levels": what is on them need not be rounded anew.
+        """
+        state = {**self.weights, **{name: array.copy() for name, array in self._known.items()}}
+        if self.constraints.weight_bits is not None:
+            state["levels"] = self.constraints.levels
+        return state
+
+    def set_state(self, state: State) -> None:
+        """Go on from a state returned by `state` of either twin."""
+        names = [variable.name for variable in self.model.KEPT]
+        if set(names) <= set(state) and self.constraints.stored(dict(state)):
+            known = {name: np.array(state[name]) for name in names}
+        else:
+            rng = np.random.default_rng([self.seed, 4])
+            rounded = dict(state)
+            for name in ("M__alpha", "M__beta"):
+                if name in state:
+                    rounded[name] = self.constraints.rounded(np.asarray(state[name]), rng)
+            known = self.model.kept_of_weights(rounded)
+        for name in self.inhibition.kept:
+            first = np.asarray(self.inhibition.values[f"topics.{name}"], np.float64)
+            known[name] = np.array(state.get(name, np.broadcast_to(first, (self.sizes.n_topics,))))
+        self._known = known
+        check_weights(self._values_in_brian(), self.kept)
+
+    def _values_in_brian(self) -> Arrays:
+        compiled = self._compiled()
+        return {
+            variable.path: variable.into_network(self._known[variable.name], self.sizes, compiled)
+            for variable in self.kept
+        }
+
+    def _constants(self, compiled: Sizes) -> Values:
+        """The constants, with a value for neurons that only fill up a compiled size."""
+        n_neurons = {"words": compiled.n_words, "documents": compiled.n_docs}
+        padded = dict(self.constants)
+        for path, value in self.constants.items():
+            owner = path.split(".")[0]
+            if owner in n_neurons and np.ndim(value):
+                padded[path] = np.ones(n_neurons[owner])
+                padded[path][: len(value)] = value
+        return padded
+
+    def _limit_values(self) -> Values:
+        compiled = self._compiled()
+        if self._limits is None or self._limits[0] != compiled:
+            values = limit_values(self.constraints, self.pruned, self.model.KEPT, compiled)
+            self._limits = compiled, values
+        return self._limits[1]
+
+    def _compiled(self) -> Sizes:
+        return replace(
+            self.sizes,
+            n_words=round_up(self.sizes.n_words),
+            n_docs=round_up(self.sizes.n_docs),
+            n_tokens=round_up(self.sizes.n_tokens),
+        )
+
+    def _segments(self, n_tokens: int, record: Recording | None) -> Iterator[Segment]:
+        """The runs that make up a sequence."""
+        window, capacity = record.window(n_tokens) if record else (0, 0), self.sizes.capacity
+        if window[1] - window[0] > capacity:
+            raise ParameterError(
+                f"a recorded window holds at most {capacity} tokens; found "
+                f"{window[1] - window[0]}. Give Recording a `start` and a `stop`."
+            )
+        parts: list[Segment] = [
+            (0, window[0], ()),
+            (*window, record.layers if record else ()),
+            (window[1], n_tokens, ()),
+        ]
+        for first, last, layers in parts:
+            for start in range(first, last, capacity):
+                yield start, min(start + capacity, last), layers
+
+    def _simulator(self, layers: tuple[str, ...]) -> Simulator:
+        compiled = self._compiled()
+        if (compiled, layers) not in self._simulators:
+
+            def assemble() -> Circuit:
+                net = self.model.wire(compiled, self.inhibition)
+                add_limits(net, self.constraints, self.model.KEPT, pruned=self.pruned is not None)
+                add_recorders(net, layers)
+                return net
+
+            outputs = tuple(variable.path for variable in self.kept)
+            self._simulators[compiled, layers] = make_simulator(self._kind, assemble, outputs)
+        return self._simulators[compiled, layers]
+
+
+def check_weights(values: Arrays, kept: Sequence[Kept]) -> None:
+    """Refuse weights that are no longer numbers, or of which exp would not be one."""
+    for variable in kept:
+        if not variable.written_by:
+            continue
+        value = values[variable.path]
+        if variable.in_logs:
+            in_range = bool(np.abs(value).max() < LARGEST_WEIGHT)
+        else:
+            in_range = bool(value.min() > 0 and np.isfinite(value).all())
+        if not in_range:
+            raise WeightOverflowError(
+                f"{variable.name} must be finite, and exp(M) and exp(-M) numbers; found "
+                f"{value.min():g} to {value.max():g}. With integrator='euler' a step of size eta "
+                "adds eta*exp(-M): use integrator='flow', or a smaller step."
+            )
+
+
+def checked_tokens(index: np.ndarray, name: str, size: int) -> np.ndarray:
+    """Token indices as an int32 vector, all of them in [0, size)."""
+    index = np.ascontiguousarray(index, np.int32)
+    if index.ndim != 1 or (index.size and not 0 <= index.min() <= index.max() < size):
+        raise ParameterError(
+            f"{name} must be a vector of indices in [0, {size}); found shape {index.shape}"
+            + (f" with values {index.min()} to {index.max()}" if index.size else "")
+            + ". Is it a corpus with another vocabulary than the model's?"
+        )
+    return index
+
+
+def round_up(n: int) -> int:
+    """`n` with its five leading bits kept and the rest rounded up: at most 6 % more.
+
+    A few unused neurons let corpora of similar size share one compiled network.
+    """
+    step = 1 << max(n.bit_length() - 5, 0)
+    return -(-n // step) * step
