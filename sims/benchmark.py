@@ -29,7 +29,6 @@ from scipy import sparse
 
 from brian_lda import SemiSpikeLDA
 from brian_lda.algorithms import SPIKING, find_algorithm
-from brian_lda.arguments import positive, whole
 from brian_lda.corpus import Corpus, HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, MissingDependencyError
 from brian_lda.estimators import StopAt, TrackPerplexity
@@ -41,6 +40,7 @@ from brian_lda.estimators.automatic_steps import (
 )
 from brian_lda.estimators.base import WORD_PRIOR
 from brian_lda.evaluation import heldout_perplexity
+from brian_lda.files.json_files import write_json
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.du_spike_lda import DuSpikeLDAReference
@@ -49,7 +49,8 @@ from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.reference.word_weights import word_smoothing
-from brian_lda.runs import versions, write_json
+from brian_lda.runs import versions
+from study.arguments import positive, whole
 
 LAMBDA, VARPHI = 0.1, 0.01
 SPIKING_SHAPES = (  # K, V, D: KOS's sizes, then each of the three made larger

@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from brian_lda import SemiSpikeLDA
-from brian_lda.arguments import positive
 from brian_lda.corpus import open_token_store
-from brian_lda.distributed import fit_data_parallel
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import TopicModel
 from brian_lda.sweeps.dask_engine import dask_client
+from brian_lda.sweeps.distributed import fit_data_parallel
+from study.arguments import positive
 
 
 def seconds_per_update(model: TopicModel) -> float:

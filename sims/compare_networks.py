@@ -24,13 +24,14 @@ import matplotlib
 import numpy as np
 
 from brian_lda.algorithms import SPIKING, find_algorithm
-from brian_lda.arguments import algorithm_among, algorithm_names, positive
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
 from brian_lda.evaluation import heldout_perplexity
+from brian_lda.files.json_files import write_json
 from brian_lda.plotting import plot_learning_curves
-from brian_lda.runs import RunConfig, make_model, new_run_folder, versions, write_json
+from brian_lda.runs import RunConfig, make_model, new_run_folder, versions
+from study.arguments import algorithm_among, algorithm_names, positive
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 (the backend comes first)

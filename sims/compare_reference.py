@@ -17,7 +17,6 @@ from pathlib import Path
 import matplotlib
 from tqdm import tqdm
 
-from brian_lda.arguments import positive, whole
 from brian_lda.corpus import Corpus, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators.automatic_steps import event_doc_step, event_word_step
@@ -34,6 +33,7 @@ from brian_lda.spiking.comparison import TwinComparison, train_twins
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from brian_lda.spiking.inhibition import Poisson
 from brian_lda.spiking.recording import Recording
+from study.arguments import positive, whole
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 (the backend comes first)

@@ -22,9 +22,9 @@ from brian_lda.plotting import PALETTE
 from brian_lda.runs import RunConfig
 from brian_lda.sweeps import Task
 from brian_lda.sweeps.experiments import CLASSIFY
-from brian_lda.sweeps.study import Study, run_study
 from brian_lda.sweeps.tables import mean_and_spread
 from brian_lda.sweeps.task import train_tasks
+from study.script import Study, run_study
 
 N_CHIPS = 4
 LIMITS = {  # field of `Constraints`: what the axis says

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import sys
 
-from brian_lda.sweeps.comparison import convergence_figure
-from brian_lda.sweeps.paper_settings import large_corpora
-from brian_lda.sweeps.study import Study, run_study
+from study.comparison import convergence_figure
+from study.paper_settings import large_corpora
+from study.script import Study, run_study
 
 
 def make(study: Study) -> None:

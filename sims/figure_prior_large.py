@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import sys
 
-from brian_lda.sweeps.comparison import prior_figure
-from brian_lda.sweeps.paper_settings import large_corpora
-from brian_lda.sweeps.study import Study, run_study
+from study.comparison import prior_figure
+from study.paper_settings import large_corpora
+from study.script import Study, run_study
 
 
 def make(study: Study) -> None:

@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from brian_lda.algorithms import SPIKING
-from brian_lda.arguments import algorithm_among, algorithm_names, positive, whole
 from brian_lda.errors import BrianLDAError
+from brian_lda.files.json_files import write_json
 from brian_lda.hardware import (
     NetworkPlan,
     as_page,
@@ -29,7 +29,8 @@ from brian_lda.hardware import (
     synthetic_workload,
     workload_of_run,
 )
-from brian_lda.runs import write_json
+from brian_lda.runs import read_finished_run
+from study.arguments import algorithm_among, algorithm_names, positive, whole
 
 
 def parser() -> argparse.ArgumentParser:
@@ -60,8 +61,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         chip = load_chip(options.chip)
         if options.run:
-            run = plan_of_run(options.run, data_dir=options.data_dir)
-            plan, make_workload = run.plan, partial(workload_of_run, run)
+            run = read_finished_run(options.run, data_dir=options.data_dir)
+            plan = plan_of_run(run.algorithm, run.model, run.corpus)
+            make_workload = partial(workload_of_run, run.model, run.corpus)
         else:
             V, K, D = options.sizes
             plan = NetworkPlan(options.algorithm, K, V, D, n_tokens=options.tokens)

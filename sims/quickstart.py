@@ -21,7 +21,6 @@ import numpy as np
 from tqdm import tqdm
 
 from brian_lda import SemiSpikeLDA
-from brian_lda.arguments import whole
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TrackPerplexity
@@ -42,6 +41,7 @@ from brian_lda.spiking.comparison import TwinComparison, train_twins
 from brian_lda.spiking.event_driven import EventDrivenSpiking
 from brian_lda.spiking.replay import replay_tokens
 from brian_lda.spiking.standalone import compiler_found
+from study.arguments import whole
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 (the backend comes first)

@@ -14,12 +14,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from brian_lda.arguments import algorithm_among, algorithm_names, positive
 from brian_lda.errors import BrianLDAError
 from brian_lda.sweeps import expand_grid, run_sweep, train_tasks
-from brian_lda.sweeps.options import add_engine_options, open_engine
-from brian_lda.sweeps.priors import prior_of
 from brian_lda.sweeps.tables import summary, write_csv
+from study.arguments import algorithm_among, algorithm_names, positive
+from study.options import add_engine_options, open_engine
+from study.priors import prior_of
 
 
 def parser() -> argparse.ArgumentParser:

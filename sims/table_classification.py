@@ -18,10 +18,11 @@ from typing import Any
 
 from brian_lda.algorithms import find_algorithm
 from brian_lda.sweeps import Task, expand_grid
-from brian_lda.sweeps.experiments import CLASSIFY, classification_config
-from brian_lda.sweeps.priors import lambda_of
-from brian_lda.sweeps.study import Study, run_study
+from brian_lda.sweeps.experiments import CLASSIFY
 from brian_lda.sweeps.tables import summary
+from study.classification import classification_config
+from study.priors import lambda_of
+from study.script import Study, run_study
 
 ROWS = ("cgs", "semi_spike_lda", "du_spike_lda", "ed_spike_lda")
 PAPER = {  # Tab. 2, 20NG: mean and spread of binary and 20-class accuracy

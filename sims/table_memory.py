@@ -24,7 +24,7 @@ from brian_lda.corpus import load_corpus
 from brian_lda.hardware import Memory, memory_table
 from brian_lda.plotting import PALETTE
 from brian_lda.spiking.account import race_account
-from brian_lda.sweeps.study import Study, is_at_hand, run_study
+from study.script import Study, is_at_hand, run_study
 
 # Appendix, Tab. "Statistics of the datasets", with the vocabulary of KOS corrected: (V, D, N).
 PRINTED = {

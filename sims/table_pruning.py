@@ -19,9 +19,10 @@ import numpy as np
 
 from brian_lda.hardware import PAPER_PRIVATE_WORDS
 from brian_lda.sweeps import Task
-from brian_lda.sweeps.experiments import CLASSIFY, PRUNE, classification_config
-from brian_lda.sweeps.study import Study, run_study
+from brian_lda.sweeps.experiments import CLASSIFY, PRUNE
 from brian_lda.sweeps.tables import mean_and_spread
+from study.classification import classification_config
+from study.script import Study, run_study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

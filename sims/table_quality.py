@@ -25,13 +25,14 @@ from brian_lda import (
     StochasticGradientMCMCLDA,
     StochasticVariationalLDA,
 )
-from brian_lda.arguments import positive
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
 from brian_lda.estimators.base import WORD_PRIOR
+from brian_lda.files.json_files import write_json
 from brian_lda.parameters import AdaGrad, RMSProp, VarianceTracking
-from brian_lda.runs import versions, write_json
+from brian_lda.runs import versions
+from study.arguments import positive
 
 PAPER = {"integrator": "euler", "topic_word_prior": 0.0}
 

@@ -24,11 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from brian_lda.algorithms import find_algorithm
-from brian_lda.arguments import algorithm_among, algorithm_names, positive, whole
-from brian_lda.checkpoint import DEFAULT_EVERY
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.errors import BrianLDAError
-from brian_lda.runs import RunConfig, resume_run, train_run
+from brian_lda.runs import DEFAULT_EVERY, RunConfig, resume_run, train_run
+from study.arguments import algorithm_among, algorithm_names, positive, whole
 
 DEFAULT = RunConfig()
 

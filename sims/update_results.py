@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from brian_lda.errors import BrianLDAError
-from brian_lda.sweeps.results_page import fill_page
+from study.results_page import fill_page
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "results.md"
 

@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from brian_lda.algorithms import ALGORITHMS
-from brian_lda.checkpoint import Checkpoint
 from brian_lda.corpus import Corpus, TokenStore, as_counts, halve_documents
 from brian_lda.errors import BackendError, DivergenceError, ModelFileError, ParameterError
+from brian_lda.estimators.checkpoint import Checkpoint
 from brian_lda.estimators.model_file import load_model, save_model
 from brian_lda.estimators.trainers import Trainer, restore
 from brian_lda.evaluation import HeldOutScore, fold_in, heldout_perplexity, top_words
@@ -76,7 +76,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         X : Corpus or matrix-like [doc, word]
             What `fit` was given.
         checkpoint : Checkpoint
-            Of an estimator with the same parameters (`brian_lda.checkpoint.read_checkpoint`).
+            Of an estimator with the same parameters, see `read_checkpoint`.
         """
         return self._fit(X, checkpoint)
 

@@ -1,6 +1,6 @@
 """Model files: HDF5, readable by any HDF5 tool; nothing in them is ever executed.
 
-user block   checksum (`brian_lda.hdf5_files`)
+user block   checksum (`brian_lda.files.hdf5`)
 /            attributes: format, format_version, class, parameters (JSON), history (JSON), versions
 /components  float64 [topic, word]
 /vocabulary  UTF-8 strings [word], if known
@@ -18,10 +18,10 @@ from typing import Any
 import h5py
 import numpy as np
 
-from brian_lda.atomic_files import atomic_file
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ModelFileError
-from brian_lda.hdf5_files import (
+from brian_lda.files.atomic import atomic_file
+from brian_lda.files.hdf5 import (
     check_seal,
     read_array,
     read_arrays,

@@ -2,7 +2,7 @@
 
 ================  ===============================================================================
 profiles          chips as data (`chips/*.toml`), each number with source and evidence
-plan              a network as plain numbers, from sizes or from a run folder
+plan              a network as plain numbers, from sizes or from a trained model
 rules             small named checks: (used, maximum) of each resource
 feasibility       `check(plan, chip, n_chips)`: which rule binds, what nearby would fit
 pruning           private and shared word synapses; pre-train, prune, go on training

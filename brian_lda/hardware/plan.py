@@ -13,17 +13,13 @@ What counts as what, on a chip:
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from brian_lda.algorithms import SPIKING, find_algorithm
-from brian_lda.corpus import Corpus, holdout_split, load_corpus
-from brian_lda.errors import ParameterError, RunFolderError
+from brian_lda.corpus import Corpus
+from brian_lda.errors import ParameterError
 from brian_lda.estimators import TopicModel
-from brian_lda.runs import CONFIG, MODEL
 
 FLOAT_BYTES = 4  # a weight of 32 bits, the paper's "float"
 NEURON_STATE_BYTES = 32  # u_z, a_z, n_alpha, latency: four numbers of 64 bits
@@ -130,71 +126,27 @@ class NetworkPlan:
         return replace(self, **changes)
 
 
-@dataclass(frozen=True)
-class PlannedRun:
-    """A finished run as the hardware tools see it."""
-
-    plan: NetworkPlan
-    model: TopicModel
-    corpus: Corpus  # the training documents
-
-
-def plan_of_run(folder: str | Path, *, data_dir: str | Path | None = None) -> PlannedRun:
-    """Read a run folder that `sims/train.py` wrote.
+def plan_of_run(algorithm: str, model: TopicModel, corpus: Corpus) -> NetworkPlan:
+    """The network of a finished run (`brian_lda.runs.read_finished_run`).
 
     Parameters
     ----------
-    folder : path
-    data_dir : path, optional
-        Where the corpus is looked for; the default is where the run found it.
-
-    Raises
-    ------
-    RunFolderError
-        The folder holds no finished run, or one of another version of brian_lda.
+    algorithm : str
+        A spiking one of `brian_lda.algorithms`.
+    model : TopicModel
+        Fitted.
+    corpus : Corpus
+        What it was fitted to.
     """
-    folder = Path(folder)
-    config = _config(folder)
-    found, here = config.get("versions", {}).get("brian_lda"), version("brian_lda")
-    if found != here:
-        raise RunFolderError(
-            f"{folder} was written by brian_lda {found or '(unknown version)'}, this is {here}: "
-            "train again, or use the version that wrote it."
-        )
-    try:
-        algorithm = find_algorithm(str(config.get("algorithm")), SPIKING)
-    except ParameterError as error:
-        raise RunFolderError(f"{folder} holds a run that is no spiking network: {error}") from error
-    model = TopicModel.load(folder / MODEL)
-    corpus = load_corpus(config["corpus"], data_dir=data_dir or config.get("data_dir"))
-    train = holdout_split(corpus, seed=config["split_seed"]).train
-    if train.n_words != model.n_features_in_:
-        raise RunFolderError(
-            f"{folder}: the model knows {model.n_features_in_} words, the corpus "
-            f"{config['corpus']!r} has {train.n_words}; is it still the one that was trained on?"
-        )
+    n_docs = corpus.n_docs
+    if not find_algorithm(algorithm, SPIKING).keeps_all_documents:
+        n_docs = min(model.batch_size, n_docs)
     rule = type(getattr(model, "word_step", None)).__name__
-    plan = NetworkPlan(
-        algorithm=algorithm.name,
+    return NetworkPlan(
+        algorithm=algorithm,
         n_topics=model.n_topics,
-        n_words=train.n_words,
-        n_docs=(
-            train.n_docs if algorithm.keeps_all_documents else min(model.batch_size, train.n_docs)
-        ),
-        n_tokens=train.n_tokens,
+        n_words=corpus.n_words,
+        n_docs=n_docs,
+        n_tokens=corpus.n_tokens,
         state_values_per_synapse={"VarianceTracking": 2, "AdaGrad": 1, "RMSProp": 1}.get(rule, 0),
     )
-    return PlannedRun(plan, model, train)
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    missing = [name for name in (CONFIG, MODEL) if not (folder / name).is_file()]
-    if missing:
-        raise RunFolderError(f"{folder} is not the folder of a finished run: no {missing[0]}.")
-    try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunFolderError(f"cannot read {folder / CONFIG}: {error}.") from error
-    if not isinstance(config, dict) or not {"corpus", "split_seed"} <= set(config):
-        raise RunFolderError(f"{folder / CONFIG} does not describe a run.")
-    return config

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brian_lda.files.html_page import HtmlPage, format_number
 from brian_lda.hardware.feasibility import CheckReport
 from brian_lda.hardware.profiles import EVIDENCE
 from brian_lda.hardware.report import HardwareReport
-from brian_lda.html_page import HtmlPage, format_number
 from brian_lda.plotting import PALETTE, plot_chip_placement, plot_traffic
 
 if TYPE_CHECKING:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from brian_lda.hardware.plan import NetworkPlan, PlannedRun
+from brian_lda.corpus import Corpus
+from brian_lda.estimators import TopicModel
+from brian_lda.hardware.plan import NetworkPlan
 from brian_lda.hardware.pruning import prune_words
 
 ZIPF_OFFSET = 2.7  # Mandelbrot's, for English text
@@ -42,18 +44,18 @@ class Workload:
         return replace(self, private=np.ones_like(self.private))
 
 
-def workload_of_run(run: PlannedRun, plan: NetworkPlan) -> Workload:
+def workload_of_run(model: TopicModel, corpus: Corpus, plan: NetworkPlan) -> Workload:
     """Rates of the training documents, private words from the run's Phi."""
     private = np.ones((plan.n_topics, plan.n_words), bool)
     if plan.is_pruned:
-        private = prune_words(run.model.components_, plan.n).private
-    state = getattr(run.model, "state_", {})
+        private = prune_words(model.components_, plan.n).private
+    state = getattr(model, "state_", {})
     spikes = state.get("n_alpha", state.get("n_spikes"))
     return Workload(
-        origin=f"measured: {run.corpus.n_docs} training documents of {run.corpus.name}",
+        origin=f"measured: {corpus.n_docs} training documents of {corpus.name}",
         private=private,
-        word_counts=np.asarray(run.corpus.counts.sum(axis=0)).ravel(),
-        doc_lengths=run.corpus.doc_lengths,
+        word_counts=np.asarray(corpus.counts.sum(axis=0)).ravel(),
+        doc_lengths=corpus.doc_lengths,
         topic_counts=spikes,
     )
 

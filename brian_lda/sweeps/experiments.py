@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,9 @@ from brian_lda.errors import ParameterError
 from brian_lda.evaluation import BINARY_GROUPS, svm_accuracy
 from brian_lda.hardware.pruning import prune_and_continue
 from brian_lda.runs import RunConfig, make_model, train_run
-from brian_lda.sweeps.priors import prior_of
 
 CLASSIFY = "brian_lda.sweeps.experiments:classify"
 PRUNE = "brian_lda.sweeps.experiments:prune"
-CLASSIFY_FIELDS = (
-    "algorithm", "corpus", "n_topics", "prior", "word_prior", "iterations", "seed", "options"
-)  # fmt: skip
 VALIDATION_SHARE = 0.2  # of the training documents
 
 
@@ -89,20 +85,6 @@ def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
 
     model = make_model(RunConfig(**config)).set_params(callbacks=[branch]).fit(train)
     return {**result, "whole": _accuracies(model, train, judged)}
-
-
-def classification_config(
-    algorithm: str, corpus: str, K: int, lamda: float, varphi: float, iterations: int, seed: int,
-    judged_on: str = "test",
-) -> dict[str, Any]:  # fmt: skip
-    """Configuration for `classify`; lamda is a collapsed sampler's (see `prior_of`)."""
-    run = RunConfig(
-        algorithm=algorithm, corpus=corpus, n_topics=K, prior=prior_of(algorithm, lamda),
-        word_prior=varphi, iterations=iterations, seed=seed,
-    )  # fmt: skip
-    return {name: value for name, value in asdict(run).items() if name in CLASSIFY_FIELDS} | {
-        "judged_on": judged_on
-    }
 
 
 def _accuracies(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:

@@ -21,9 +21,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from brian_lda.corpus import holdout_split, load_corpus
 from brian_lda.errors import BuildError
-from brian_lda.runs import RunConfig, make_model
+from brian_lda.runs import RunConfig, make_model, run_split
 from brian_lda.sweeps.task import TRAIN, Task
 
 # What a run may vary without another network: values, not equations or sizes.
@@ -47,8 +46,7 @@ def build_programs(tasks: Sequence[Task]) -> dict[str, Path]:
     with programs_used() as programs:
         for task in shapes.values():
             config = RunConfig(**task.config, data_dir=task.data_dir)
-            corpus = load_corpus(config.corpus, data_dir=config.data_dir)
-            train = holdout_split(corpus, seed=config.split_seed).train
+            train = run_split(config).train
             make_model(config)._make_trainer(train, config.seed)  # compiles, if need be
     return dict(programs)
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from brian_lda.errors import RunFolderError
-from brian_lda.runs import CONFIG, METRICS, versions, write_json
+from brian_lda.files.json_files import write_json
+from brian_lda.runs import CONFIG, METRICS, versions
 from brian_lda.sweeps.task import Task
 
 _SCRATCH = ".writing-"

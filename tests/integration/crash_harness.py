@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from brian_lda.checkpoint import read_checkpoint
 from brian_lda.errors import RunFolderError
+from brian_lda.estimators.checkpoint import read_checkpoint
 from brian_lda.runs import CHECKPOINT, CONFIG, RunConfig, resume_run, train_run
 
 

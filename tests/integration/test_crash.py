@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from brian_lda import TopicModel
-from brian_lda.checkpoint import read_checkpoint
 from brian_lda.corpus import load_corpus, write_uci
+from brian_lda.estimators.checkpoint import read_checkpoint
 from brian_lda.runs import RunConfig, resume_run, train_run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and kills")
@@ -98,13 +98,14 @@ def test_a_full_disk_leaves_the_last_checkpoint_usable(corpus, tmp_path):
     run = tmp_path / "run"
     limited = (
         "import resource, runpy, sys\n"
-        "from brian_lda import checkpoint\n"
-        "write = checkpoint.write_checkpoint\n"
+        f"sys.path.insert(0, {str(TRAIN.parent)!r})\n"
+        "from brian_lda.runs import saving\n"
+        "write = saving.write_checkpoint\n"
         "def limited(path, content):\n"
         "    if len(content.history) == 3:\n"
         "        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, -1))\n"
         "    write(path, content)\n"
-        "checkpoint.write_checkpoint = limited\n"
+        "saving.write_checkpoint = limited\n"
         f"main = runpy.run_path({str(TRAIN)!r}, run_name='train')['main']\n"
         "code = main(sys.argv[1:])\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))\n"  # room for a line counter's file

@@ -17,8 +17,8 @@ from brian_lda.corpus.uci import write_uci
 from brian_lda.errors import MissingDependencyError, ParameterError, SchedulerError
 
 pytest.importorskip("distributed")
-from brian_lda.distributed import fit_data_parallel  # noqa: E402
 from brian_lda.sweeps.dask_engine import dask_client  # noqa: E402
+from brian_lda.sweeps.distributed import fit_data_parallel  # noqa: E402
 
 MODELS = {
     "semi": lambda **options: SemiSpikeLDA(n_topics=6, random_state=3, **options),

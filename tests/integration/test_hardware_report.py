@@ -16,7 +16,7 @@ import pytest
 from brian_lda.hardware.checker import count_traffic
 from brian_lda.hardware.plan import plan_of_run
 from brian_lda.hardware.workload import workload_of_run
-from brian_lda.runs import RunConfig, train_run
+from brian_lda.runs import RunConfig, read_finished_run, train_run
 
 SIMS = Path(__file__).resolve().parents[2] / "sims"
 
@@ -55,8 +55,9 @@ def test_a_run_is_reported_in_terminal_page_and_json(report, run_folder, tmp_pat
     assert best["traffic"]["word"] <= min(index["traffic"]["word"], random["traffic"]["word"])
     assert best["violations"] == []
     # the JSON is what the checker says of that placement
-    planned = plan_of_run(run_folder)
-    workload = workload_of_run(planned, planned.plan.with_(n_private=200, docs_on_chip=50))
+    run = read_finished_run(run_folder)
+    plan = plan_of_run(run.algorithm, run.model, run.corpus).with_(n_private=200, docs_on_chip=50)
+    workload = workload_of_run(run.model, run.corpus, plan)
     again = count_traffic(
         np.array(best["chip_of_topic"]), 4, workload.private, workload.word_counts
     )
@@ -111,13 +112,15 @@ def test_mistakes_get_one_line(report, run_folder, tmp_path, capsys):
     (old / "config.json").write_text("{")
     assert "cannot read" in error_of("--run", old, "--chip", "loihi1")
     (old / "config.json").write_text("[]")
-    assert "does not describe a run" in error_of("--run", old, "--chip", "loihi1")
+    assert "must hold a JSON object" in error_of("--run", old, "--chip", "loihi1")
+    (old / "config.json").write_text("{}")
+    assert "unknown version" in error_of("--run", old, "--chip", "loihi1")
 
 
 def test_a_baseline_is_no_network(report, tmp_path, capsys):
     train_run(RunConfig(algorithm="cgs", n_topics=3, iterations=1), tmp_path / "cgs", quiet=True)
     assert report(["--run", str(tmp_path / "cgs"), "--chip", "loihi1"]) == 2
-    assert "no spiking network" in capsys.readouterr().err
+    assert "a baseline without a network" in capsys.readouterr().err
 
 
 def test_nytimes_size_in_a_minute_and_two_gigabytes(tmp_path):
@@ -125,6 +128,7 @@ def test_nytimes_size_in_a_minute_and_two_gigabytes(tmp_path):
     pytest.importorskip("mtkahypar", reason="optional: pip install 'brian_lda[hardware]'")
     code = (
         "import resource, runpy, sys; "
+        f"sys.path.insert(0, {str(SIMS)!r}); "  # as `python sims/hardware_report.py` does
         f"main = runpy.run_path({str(SIMS / 'hardware_report.py')!r}, run_name='report')['main']; "
         "code = main(['--sizes', '102660', '1000', '300000', '--chip', 'truenorth_paper', "
         f"'--chips', '8', '--json', {str(tmp_path / 'n.json')!r}]); "

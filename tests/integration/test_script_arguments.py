@@ -7,7 +7,7 @@ import argparse
 import pytest
 from test_study_scripts import SIMS, script
 
-from brian_lda.arguments import positive, whole
+from study.arguments import positive, whole
 
 SCRIPTS = sorted(path.stem for path in SIMS.glob("*.py"))
 

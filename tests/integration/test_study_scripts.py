@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from brian_lda.sweeps.study import run_study
+from study.script import run_study
 
 SIMS = Path(__file__).resolve().parents[2] / "sims"
 SCRIPTS = (

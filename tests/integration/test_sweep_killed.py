@@ -14,7 +14,7 @@ import pytest
 
 from brian_lda.algorithms import find_algorithm
 from brian_lda.sweeps import expand_grid, run_sweep, train_tasks
-from brian_lda.sweeps.priors import prior_of
+from study.priors import prior_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "sims" / "sweep.py"
 ALGORITHMS, PRIORS, SEEDS = ["cgs", "ed_spike_lda"], [0.05, 0.1, 0.5], 4  # 24 runs

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from brian_lda import SemiSpikeLDA, TopicModel
-from brian_lda.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from brian_lda.corpus import load_corpus, read_uci, write_uci
 from brian_lda.errors import BrianLDAError
+from brian_lda.estimators.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from brian_lda.hardware.profiles import available_chips, load_chip
 from brian_lda.runs import RunConfig, make_model, read_config, train_run
 

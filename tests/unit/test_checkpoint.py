@@ -12,12 +12,12 @@ import h5py
 import numpy as np
 import pytest
 
-from brian_lda import TopicModel, checkpoint
+from brian_lda import TopicModel
 from brian_lda.algorithms import ALGORITHMS, SPIKING
-from brian_lda.checkpoint import corpus_fingerprint, read_checkpoint, write_checkpoint
 from brian_lda.corpus import load_corpus, write_uci
 from brian_lda.errors import CheckpointError, RunFolderError
-from brian_lda.runs import CHECKPOINT, RunConfig, resume_run, train_run
+from brian_lda.estimators.checkpoint import corpus_fingerprint, read_checkpoint, write_checkpoint
+from brian_lda.runs import CHECKPOINT, RunConfig, resume_run, saving, train_run
 
 PAPER_RULES = {  # the rules with memory of their own, in the Euler form
     "ed_spike_lda": {
@@ -42,14 +42,14 @@ def tiny(corpus, algorithm, backend="rate", **options):
 
 def kill_after(iteration, patch):
     """The process dies right after this checkpoint was written."""
-    write = checkpoint.write_checkpoint
+    write = saving.write_checkpoint
 
     def write_and_die(path, content):
         write(path, content)
         if len(content.history) == iteration:
             raise Killed
 
-    patch.setattr(checkpoint, "write_checkpoint", write_and_die)
+    patch.setattr(saving, "write_checkpoint", write_and_die)
 
 
 def run_and_resume(config, folder, iteration=2):
@@ -229,10 +229,10 @@ def test_an_edited_config_is_refused_by_name(killed):
 
 
 def test_another_version_is_refused_by_name(killed, monkeypatch):
-    from brian_lda import runs
+    from brian_lda.runs import run
 
-    now = runs.versions()
-    monkeypatch.setattr(runs, "versions", lambda: now | {"numpy": "9.9"})
+    now = run.versions()
+    monkeypatch.setattr(run, "versions", lambda: now | {"numpy": "9.9"})
     with pytest.raises(CheckpointError, match=f"numpy was '{now['numpy']}' and is '9.9'"):
         resume_run(killed)
 
@@ -302,7 +302,7 @@ def test_a_full_disk_keeps_the_last_checkpoint_and_the_training(
     """The disk is full for iterations 3 and 4; it is killed after 4 and resumes from 2."""
     config, folder = tiny(corpus, "semi_spike_lda"), tmp_path / "run"
     whole = train_run(config, tmp_path / "whole", quiet=True)
-    write, kept = checkpoint.write_checkpoint, []
+    write, kept = saving.write_checkpoint, []
 
     def write_to_full_disk(path, content):
         if len(content.history) == 5:
@@ -313,13 +313,13 @@ def test_a_full_disk_keeps_the_last_checkpoint_and_the_training(
                 def fail(*arguments):
                     raise error
 
-                patch.setattr(f"brian_lda.atomic_files.os.{function}", fail)
+                patch.setattr(f"brian_lda.files.atomic.os.{function}", fail)
             try:
                 write(path, content)
             finally:
                 kept.append(path.read_bytes())
 
-    monkeypatch.setattr(checkpoint, "write_checkpoint", write_to_full_disk)
+    monkeypatch.setattr(saving, "write_checkpoint", write_to_full_disk)
     with caplog.at_level(logging.WARNING, "brian_lda"), pytest.raises(Killed):
         train_run(config, folder, quiet=True, checkpoint_every=1)
     monkeypatch.undo()

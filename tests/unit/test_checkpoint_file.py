@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from brian_lda import checkpoint
-from brian_lda.checkpoint import Checkpoint, parse_interval, read_checkpoint, write_checkpoint
 from brian_lda.errors import CheckpointError, DivergenceError
-from brian_lda.runs import RunConfig, train_run
+from brian_lda.estimators.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from brian_lda.runs import RunConfig, saving, train_run
+from brian_lda.runs.saving import parse_interval
 
 
 def test_nan_never_reaches_a_checkpoint(tmp_path):
@@ -41,17 +41,17 @@ def test_wrong_intervals_are_refused_before_training(text, tmp_path):
 
 def test_timed_checkpoints_take_at_most_a_twentieth_of_the_time(tmp_path, monkeypatch):
     clock, written = [0.0], []
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(saving.time, "monotonic", lambda: clock[0])
 
     def slow_write(path, content):
         clock[0] += 2.0
         written.append(clock[0])
 
-    monkeypatch.setattr(checkpoint, "write_checkpoint", slow_write)
+    monkeypatch.setattr(saving, "write_checkpoint", slow_write)
     model = type("Model", (), {"seed_": 0, "history_": []})()
     model.trainer_ = type("Trainer", (), {"state": staticmethod(dict)})()
     about = {"config": {}, "corpus": {}, "versions": {}}
-    saver = checkpoint.CheckpointSaver(tmp_path / "c.h5", about, "10s")
+    saver = saving.CheckpointSaver(tmp_path / "c.h5", about, "10s")
     for iteration in range(1, 1001):
         clock[0] += 1.0
         saver(model, {"iteration": iteration})

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brian_lda import CollapsedGibbsLDA
-from brian_lda.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from brian_lda.corpus import Corpus, read_uci, write_uci
 from brian_lda.errors import BrianLDAError, CorpusFormatError, ParameterError
+from brian_lda.estimators.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from brian_lda.hardware.profiles import FIELDS, parse_chip
 from brian_lda.runs import RunConfig, make_model, read_config
 

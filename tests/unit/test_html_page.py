@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from brian_lda.errors import ParameterError
-from brian_lda.html_page import HtmlPage, embedded_json, format_number
+from brian_lda.files.html_page import HtmlPage, embedded_json, format_number
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&\"'"
 

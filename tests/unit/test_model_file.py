@@ -10,7 +10,7 @@ from sklearn.base import clone
 from brian_lda import EdSpikeLDA, SemiSpikeLDA, StochasticVariationalLDA, TopicModel
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ModelFileError, ParameterError
-from brian_lda.hdf5_files import sealed_image
+from brian_lda.files.hdf5 import sealed_image
 from brian_lda.parameters import RobbinsMonro
 
 

@@ -10,10 +10,10 @@ import subprocess
 import numpy as np
 import pytest
 
-from brian_lda.checkpoint import Checkpoint, write_checkpoint
 from brian_lda.errors import RunFolderError
-from brian_lda.run_report import collect_run, write_report
+from brian_lda.estimators.checkpoint import Checkpoint, write_checkpoint
 from brian_lda.runs import RunConfig, train_run
+from brian_lda.runs.report import collect_run, write_report
 
 WORDS = ("<script>alert(1)</script>", "sea", "oil", "war", "pope", "vatican", "tax", "budget")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -39,7 +39,7 @@ def finished(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def short_rasters(monkeypatch):
-    monkeypatch.setattr("brian_lda.run_report.collect.RASTER_TOKENS", 6)
+    monkeypatch.setattr("brian_lda.runs.report.collect.RASTER_TOKENS", 6)
 
 
 def test_topics_with_words_and_example_documents(finished):

@@ -10,10 +10,10 @@ import pytest
 
 from brian_lda.errors import ParameterError, RunFolderError
 from brian_lda.sweeps import InProcess, LocalProcesses, Task, expand_grid, run_sweep, train_tasks
-from brian_lda.sweeps.priors import lambda_of, prior_of
 from brian_lda.sweeps.store import RunStore
 from brian_lda.sweeps.tables import summary, write_csv
 from brian_lda.sweeps.task import Outcome
+from study.priors import lambda_of, prior_of
 
 EXPERIMENTS = """
 import os, signal

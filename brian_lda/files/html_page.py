@@ -16,7 +16,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -27,6 +26,8 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 import numpy as np
 
 from brian_lda.errors import ParameterError
+from brian_lda.files.atomic import atomic_file
+from brian_lda.files.json_files import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -185,9 +186,8 @@ class HtmlPage:
     def save(self, path: str | Path) -> Path:
         """Write the page; the file is either complete or not there."""
         path = Path(path)
-        scratch = path.with_name(f".{path.name}.part")
-        scratch.write_text(self.html(), encoding="utf-8")
-        os.replace(scratch, path)
+        with atomic_file(path) as scratch:
+            scratch.write_text(self.html(), encoding="utf-8")
         return path
 
 
@@ -209,7 +209,7 @@ def format_number(value: SupportsFloat) -> str:
 
 def embedded_json(data: Any) -> str:
     """JSON that no string in it can end the script element that holds it."""
-    text = json.dumps(data, default=_plain, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(data, default=plain, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -221,11 +221,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"<td>{'<br>'.join(escape(str(line)) for line in value)}</td>"
     return f"<td>{escape(str(value))}</td>"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise TypeError(f"cannot embed a {type(value).__name__} in a page")

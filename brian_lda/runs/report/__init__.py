@@ -7,7 +7,7 @@ raster.js      the raster that the reader can zoom and hover
 =============  ==================================================================================
 """
 
-from brian_lda.run_report.collect import RunData, collect_run
-from brian_lda.run_report.page import report_page, write_report
+from brian_lda.runs.report.collect import RunData, collect_run
+from brian_lda.runs.report.page import report_page, write_report
 
 __all__ = ["RunData", "collect_run", "report_page", "write_report"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from brian_lda.estimators.base import WORD_PRIOR
 from brian_lda.parameters import RMSProp, step_rule_to_dict
-from brian_lda.sweeps.comparison import Setting, Variant
+from study.comparison import Setting, Variant
 
 LAMDAS_SMALL = (0.01, 0.05, 0.1, 0.2, 0.5)
 LAMDAS_LARGE = (0.01, 0.1, 0.2, 0.5, 0.75, 1.0)  # Tab. nips, nytimes, pubmed

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 
 from brian_lda.algorithms import find_algorithm
 from brian_lda.errors import RunFolderError
-from brian_lda.html_page import HtmlPage
+from brian_lda.files.html_page import HtmlPage
 from brian_lda.plotting import plot_learning_curves, topic_colours
-from brian_lda.run_report.collect import RunData, collect_run
+from brian_lda.runs.report.collect import RunData, collect_run
 from brian_lda.spiking.recording import Spikes
 
 REPORT = "report.html"
@@ -141,7 +141,7 @@ def _raster(page: HtmlPage, data: RunData, spikes: Spikes) -> None:
         "neuron answers: the winner. Grey: ties, rejected by the inhibition."
     )
     page.interactive(
-        files("brian_lda.run_report").joinpath("raster.js").read_text(encoding="utf-8"),
+        files("brian_lda.runs.report").joinpath("raster.js").read_text(encoding="utf-8"),
         {
             "tokens": [
                 {"from": a, "to": b, "word": data.vocabulary[w], "doc": d, "topic": z}

@@ -7,18 +7,18 @@ The run may be finished, interrupted or still running: whatever is not there yet
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from brian_lda.checkpoint import read_checkpoint
 from brian_lda.corpus import Corpus, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, CheckpointError, RunFolderError
 from brian_lda.estimators import TopicModel
-from brian_lda.runs import CHECKPOINT, CONFIG, METRICS, MODEL
+from brian_lda.estimators.checkpoint import read_checkpoint
+from brian_lda.files.json_files import read_json
+from brian_lda.runs.folder import CHECKPOINT, CONFIG, METRICS, MODEL
 from brian_lda.spiking.recording import Spikes
 from brian_lda.spiking.replay import replay_tokens
 
@@ -81,15 +81,15 @@ def collect_run(folder: str | Path, *, data_dir: str | Path | None = None) -> Ru
             f"{folder} is not the folder of a run: it has no {CONFIG}. Name a folder that "
             "sims/train.py printed as 'run folder'."
         )
-    data = RunData(folder, _read_json(folder / CONFIG))
+    data = RunData(folder, read_json(folder / CONFIG))
     if (folder / METRICS).is_file():
-        data.metrics = _read_json(folder / METRICS)
+        data.metrics = read_json(folder / METRICS)
         data.progress = data.metrics.get("history", [])
     else:
         data.notes.append(f"No {METRICS} yet: the run is still going on, or was stopped hard.")
         _read_progress(data)
     for path in sorted(folder.glob("hardware*.json")):
-        data.hardware[path.name] = _read_json(path)
+        data.hardware[path.name] = read_json(path)
     data.pages = sorted(path.name for path in folder.glob("hardware*.html"))
     if not (folder / MODEL).is_file():
         data.notes.append(f"No {MODEL} yet: topics and raster come with it.")
@@ -185,10 +185,3 @@ def _replay(model: TopicModel, corpus: Corpus, seed: int) -> Spikes:
     )
     spikes.index["document"] = chosen[spikes.index["document"]]
     return spikes
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunFolderError(f"cannot read {path}: {error}.") from error

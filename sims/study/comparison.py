@@ -14,10 +14,10 @@ import numpy as np
 
 from brian_lda.algorithms import find_algorithm
 from brian_lda.plotting import PALETTE, plot_learning_curves
-from brian_lda.sweeps.priors import prior_of
-from brian_lda.sweeps.study import Study
 from brian_lda.sweeps.tables import mean_and_spread
 from brian_lda.sweeps.task import Task, train_tasks
+from study.priors import prior_of
+from study.script import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,15 +20,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brian_lda.arguments import positive
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.corpus.locate import find_on_disk
 from brian_lda.errors import BrianLDAError
-from brian_lda.runs import versions, write_json
-from brian_lda.sweeps.options import add_engine_options, open_engine
+from brian_lda.files.json_files import write_json
+from brian_lda.runs import versions
 from brian_lda.sweeps.sweep import SweepReport, run_sweep
 from brian_lda.sweeps.tables import write_csv
 from brian_lda.sweeps.task import RESULT_KEY, Task, peak_memory_mib
+from study.arguments import positive
+from study.options import add_engine_options, open_engine
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

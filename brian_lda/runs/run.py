@@ -15,32 +15,28 @@ from pathlib import Path
 from typing import Any
 
 from brian_lda.algorithms import Iteration, find_algorithm
-from brian_lda.atomic_files import is_scratch
-from brian_lda.checkpoint import (
-    DEFAULT_EVERY,
-    Checkpoint,
-    CheckpointSaver,
-    StopAfterIteration,
-    corpus_fingerprint,
-    read_checkpoint,
-    require_same,
-)
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, ParameterError, RunFolderError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
+from brian_lda.estimators.checkpoint import Checkpoint, corpus_fingerprint, read_checkpoint
 from brian_lda.evaluation import fold_in_gibbs, heldout_perplexity
+from brian_lda.files.atomic import is_scratch
+from brian_lda.files.json_files import plain, read_json, write_json
 from brian_lda.parameters import step_rule_from_dict
-from brian_lda.run_folder import (
+from brian_lda.runs.folder import (
     CHECKPOINT,
     CONFIG,
     METRICS,
     MODEL,
     decisive,
     new_run_folder,
-    plain,
-    read_json,
     versions,
-    write_json,
+)
+from brian_lda.runs.saving import (
+    DEFAULT_EVERY,
+    CheckpointSaver,
+    StopAfterIteration,
+    require_same,
 )
 
 # Iterations between two evaluations: a mini-batch is a small part of a pass.

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from brian_lda.arguments import positive
 from brian_lda.sweeps.engines import Engine, InProcess, LocalProcesses
+from study.arguments import positive
 
 ENGINES = ("in-process", "processes", "dask")
 

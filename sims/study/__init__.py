@@ -1,0 +1,16 @@
+"""What the scripts beside this folder share, and only they: the study of the paper's experiments.
+
+==============  ===================================================================================
+arguments       numbers on the command line
+options         where runs take place: --engine, --workers, --scheduler
+script          body of a figure's or a table's script: options, runs, files
+comparison      the two kinds of perplexity figure
+paper_settings  the paper's numbers, and smaller ones
+classification  runs of the classification tables
+priors          one lambda for all algorithms
+results_page    numbers into docs/results.md
+==============  ===================================================================================
+
+Functions that run in worker processes are no part of it: a worker finds `brian_lda` alone
+(`brian_lda.sweeps.experiments`).
+"""
