@@ -15,7 +15,7 @@ from brian_lda.corpus.locate import cache_dir
 from brian_lda.errors import BrianLDAError
 from brian_lda.runs import versions
 from brian_lda.runs.report import write_report
-from brian_lda.spiking.standalone import cache_folder, compiler_found, shipped_folder
+from brian_lda.simulation.standalone import cache_folder, compiler_found, shipped_folder
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "sims"
 

@@ -1,6 +1,6 @@
 """What a chip takes away from a network: precision, packets, synapses, neurons.
 
-`Constraints` is plain data. The spiking networks (`brian_lda.spiking.constrained`) and the
+`Constraints` is plain data. The spiking networks (`brian_lda.circuit.chips`) and the
 rate-level twin (`brian_lda.reference.constrained`) both read it.
 
 weight_bits

@@ -21,7 +21,7 @@ from brian_lda.errors import MissingDependencyError, ParameterError
 if TYPE_CHECKING:
     from brian_lda.corpus import Corpus
     from brian_lda.estimators import TopicModel
-    from brian_lda.spiking.recording import Spikes
+    from brian_lda.simulation.recording import Spikes
 
 TICK = 1e-3  # s, added to the last spike: a recording ends after it
 
@@ -32,7 +32,7 @@ def to_neo(spikes: Spikes, vocabulary: Sequence[str] | None = None) -> Any:
     Parameters
     ----------
     spikes : Spikes
-        Of `network.spikes` or `brian_lda.spiking.replay.replay_tokens`.
+        Of `network.spikes` or `brian_lda.simulation.replay.replay_tokens`.
     vocabulary : sequence of str [word], optional
         Names the word neurons' trains.
 

@@ -66,6 +66,9 @@ class RobbinsMonro:
         return {f"{owner}.{name}__{layer}": getattr(self, name) for name in names}
 
 
+FROZEN = RobbinsMonro(scale=1e-12, power=0.0)  # weights move by less than rounding errors
+
+
 @dataclass(frozen=True)
 class VarianceTracking:
     """One eta per synapse from the running mean and variance of its weight (Nessler 2013).

@@ -28,12 +28,12 @@ from __future__ import annotations
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
+from brian_lda.models.semi_spike_lda import kept_of_weights, weights
 
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
-from brian_lda.models.semi_spike_lda import kept_of_weights, weights
 from brian_lda.parameters import BatchParameters, RobbinsMonro
 
 __all__ = ["KEPT", "constants", "fresh_documents", "kept_of_weights", "weights", "wire"]

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
+from brian_lda.models.semi_spike_lda_paper import kept_of_weights
 
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
-from brian_lda.models.semi_spike_lda_paper import kept_of_weights
 from brian_lda.parameters import BatchParameters, RMSProp
 
 __all__ = ["KEPT", "constants", "fresh_documents", "kept_of_weights", "weights", "wire"]

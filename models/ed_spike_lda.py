@@ -46,7 +46,7 @@ from collections.abc import Mapping
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
 
-from brian_lda.circuit.circuit import Circuit, Sizes, Values, no_delay
+from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro

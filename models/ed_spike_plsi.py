@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
+from brian_lda.models.ed_spike_lda import KEPT, SMALLEST, kept_of_weights, weights
 
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
-from brian_lda.models.ed_spike_lda import KEPT, SMALLEST, kept_of_weights, weights
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 
 __all__ = ["KEPT", "constants", "kept_of_weights", "weights", "wire"]

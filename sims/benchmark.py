@@ -29,18 +29,19 @@ from scipy import sparse
 
 from brian_lda import SemiSpikeLDA
 from brian_lda.algorithms import SPIKING, find_algorithm
-from brian_lda.corpus import Corpus, HoldoutSplit, holdout_split, load_corpus
-from brian_lda.errors import BrianLDAError, MissingDependencyError
-from brian_lda.estimators import StopAt, TrackPerplexity
-from brian_lda.estimators.automatic_steps import (
+from brian_lda.automatic_steps import (
     batch_word_step,
     delayed_doc_step,
     event_doc_step,
     event_word_step,
 )
+from brian_lda.corpus import Corpus, HoldoutSplit, holdout_split, load_corpus
+from brian_lda.errors import BrianLDAError, MissingDependencyError
+from brian_lda.estimators import StopAt, TrackPerplexity
 from brian_lda.estimators.base import WORD_PRIOR
 from brian_lda.evaluation import heldout_perplexity
 from brian_lda.files.json_files import write_json
+from brian_lda.initial_weights import word_smoothing
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.du_spike_lda import DuSpikeLDAReference
@@ -48,7 +49,6 @@ from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.spike_cgs import SpikeCGSReference
-from brian_lda.reference.word_weights import word_smoothing
 from brian_lda.runs import versions
 from study.arguments import positive, whole
 
@@ -188,7 +188,7 @@ def spiking_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     Flow and gauge form; the time of a call includes starting the compiled program and moving
     weights in and out.
     """
-    from brian_lda.spiking.event_driven import EventDrivenSpiking  # imports Brian2: seconds
+    from brian_lda.simulation.twins import EventDrivenSpiking  # imports Brian2: seconds
 
     rows = []
     for K, V, D in SPIKING_SHAPES:
@@ -213,9 +213,12 @@ def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     The twins run on one thread. Mini-batches of 64 documents, T = 5: a token takes part in 10
     (du) or 11 (semi) races.
     """
-    from brian_lda.spiking.event_driven import EventDrivenSpiking
-    from brian_lda.spiking.mini_batch import DelayedSpikeLDASpiking, SemiSpikeLDASpiking
-    from brian_lda.spiking.spike_cgs import SpikeCGSSpiking
+    from brian_lda.simulation.twins import (
+        DuSpikeLDASpiking,
+        EventDrivenSpiking,
+        SemiSpikeLDASpiking,
+        SpikeCGSSpiking,
+    )
 
     K, V, D = SPIKING_SHAPES[0]
     words, docs = generated_tokens(n_tokens, V, D)
@@ -238,7 +241,7 @@ def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     ones = np.ones(in_batch.sum(), np.int32)
     counts = sparse.csr_array((ones, (docs[in_batch], words[in_batch])), shape=(64, V))
     for name, lamda, sweeps, pair in (
-        ("du-SpikeLDA", 1.1, 10, (DelayedSpikeLDASpiking, DuSpikeLDAReference)),
+        ("du-SpikeLDA", 1.1, 10, (DuSpikeLDASpiking, DuSpikeLDAReference)),
         ("semi-SpikeLDA", LAMBDA, 11, (SemiSpikeLDASpiking, SemiSpikeLDAReference)),
     ):
         parameters = BatchParameters(

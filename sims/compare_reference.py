@@ -17,10 +17,13 @@ from pathlib import Path
 import matplotlib
 from tqdm import tqdm
 
+from brian_lda.automatic_steps import event_doc_step, event_word_step
+from brian_lda.circuit.inhibition import Poisson
 from brian_lda.corpus import Corpus, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
-from brian_lda.estimators.automatic_steps import event_doc_step, event_word_step
 from brian_lda.estimators.base import WORD_PRIOR
+from brian_lda.estimators.comparison import TwinComparison, train_twins
+from brian_lda.initial_weights import word_smoothing
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.plotting import (
     plot_curves,
@@ -28,11 +31,8 @@ from brian_lda.plotting import (
     plot_topic_raster,
     plot_word_raster,
 )
-from brian_lda.reference.word_weights import word_smoothing
-from brian_lda.spiking.comparison import TwinComparison, train_twins
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.inhibition import Poisson
-from brian_lda.spiking.recording import Recording
+from brian_lda.simulation.recording import Recording
+from brian_lda.simulation.twins import EventDrivenSpiking
 from study.arguments import positive, whole
 
 matplotlib.use("Agg")

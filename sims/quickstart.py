@@ -24,8 +24,10 @@ from brian_lda import SemiSpikeLDA
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TrackPerplexity
+from brian_lda.estimators.comparison import TwinComparison, train_twins
 from brian_lda.estimators.trainers import softmax_rows
 from brian_lda.evaluation import match_topics
+from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.plotting import (
     PALETTE,
@@ -35,12 +37,10 @@ from brian_lda.plotting import (
     plot_topic_images,
     plot_topic_words,
 )
-from brian_lda.reference.event_driven import initial_state
 from brian_lda.reference.mean_limit import zeta
-from brian_lda.spiking.comparison import TwinComparison, train_twins
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.replay import replay_tokens
-from brian_lda.spiking.standalone import compiler_found
+from brian_lda.simulation.replay import replay_tokens
+from brian_lda.simulation.standalone import compiler_found
+from brian_lda.simulation.twins import EventDrivenSpiking
 from study.arguments import whole
 
 matplotlib.use("Agg")

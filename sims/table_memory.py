@@ -1,7 +1,7 @@
 """What each algorithm must store while it trains, per corpus: the reason for going online.
 
 Beside it, what one race costs in spikes: spikes, synaptic events and plastic writes
-(`brian_lda.spiking.account`), and how many races a token takes part in.
+(`brian_lda.hardware.account`), and how many races a token takes part in.
 
     python sims/table_memory.py --data-dir DATA --out results
 
@@ -22,8 +22,8 @@ import numpy as np
 from brian_lda.algorithms import find_algorithm
 from brian_lda.corpus import load_corpus
 from brian_lda.hardware import Memory, memory_table
+from brian_lda.hardware.account import race_account
 from brian_lda.plotting import PALETTE
-from brian_lda.spiking.account import race_account
 from study.script import Study, is_at_hand, run_study
 
 # Appendix, Tab. "Statistics of the datasets", with the vocabulary of KOS corrected: (V, D, N).

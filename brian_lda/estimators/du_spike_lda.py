@@ -40,7 +40,7 @@ class DuSpikeLDA(MiniBatchModel):
         Threads (-1: all cores); the result does not depend on it. Default: numba's setting.
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
-        Passed to `DelayedSpikeLDASpiking`: inhibition, simulator.
+        Passed to `DuSpikeLDASpiking`: inhibition, simulator.
     constraints : Constraints or dict of its fields, optional
         Limits of chips: weight bits, dead synapses (`brian_lda.constraints`). With
         backend="brian2", and without lost packets.
@@ -50,7 +50,7 @@ class DuSpikeLDA(MiniBatchModel):
     """
 
     _twin = DuSpikeLDAReference
-    _spiking_name = "DelayedSpikeLDASpiking"
+    _spiking_name = "DuSpikeLDASpiking"
 
     def __init__(
         self,

@@ -6,18 +6,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from brian_lda.corpus import Corpus, TokenStore
-from brian_lda.errors import ParameterError
-from brian_lda.estimators.automatic_steps import (
+from brian_lda.automatic_steps import (
     EVENT_FADING,
     event_doc_step,
     event_word_step,
     stream_word_step,
 )
+from brian_lda.corpus import Corpus, TokenStore
+from brian_lda.errors import ParameterError
 from brian_lda.estimators.base import TopicModel, as_source, in_memory
 from brian_lda.estimators.protocols import EventDrivenNetwork
 from brian_lda.estimators.spiking_options import chip_constraints, spiking_options
 from brian_lda.estimators.trainers import EventDrivenTrainer
+from brian_lda.initial_weights import initial_state, word_smoothing
 from brian_lda.parameters import (
     EventDrivenParameters,
     EventStepRule,
@@ -25,8 +26,7 @@ from brian_lda.parameters import (
     RobbinsMonro,
 )
 from brian_lda.reference.constrained import ConstrainedReference
-from brian_lda.reference.event_driven import EventDrivenTwin, initial_state
-from brian_lda.reference.word_weights import word_smoothing
+from brian_lda.reference.event_driven import EventDrivenTwin
 
 STREAM_PASSES = 10
 
@@ -111,7 +111,7 @@ class EventDrivenModel(TopicModel):
                     "has either."
                 )
             return ConstrainedReference(*arguments, seed=seed, initial=initial, constraints=limits)
-        from brian_lda.spiking.event_driven import EventDrivenSpiking  # imports Brian2: seconds
+        from brian_lda.simulation.twins import EventDrivenSpiking  # imports Brian2: seconds
 
         network = EventDrivenSpiking(
             *arguments, seed=seed, initial=initial, pruned=pruned, **spiking_options(self)

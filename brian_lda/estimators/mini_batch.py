@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from brian_lda.corpus import Corpus, TokenStore, document_batches
-from brian_lda.estimators.automatic_steps import (
+import numpy as np
+
+from brian_lda.automatic_steps import (
     BATCH_FADING,
     batch_word_step,
     delayed_doc_step,
     stream_word_step,
 )
+from brian_lda.corpus import Corpus, TokenStore, document_batches
 from brian_lda.estimators.base import TopicModel, as_source
 from brian_lda.estimators.spiking_options import spiking_options
 from brian_lda.estimators.trainers import MiniBatchTrainer
@@ -21,7 +23,7 @@ from brian_lda.reference.mini_batch import MiniBatchLearner, MiniBatchReference
 class MiniBatchModel(TopicModel):
     """Base of `SemiSpikeLDA` and `DuSpikeLDA`; not used by itself.
 
-    A subclass names its rate-level `_twin`, and its spiking one in `brian_lda.spiking.mini_batch`,
+    A subclass names its rate-level `_twin`, and its spiking one in `brian_lda.simulation.twins`,
     which is imported only when it is needed.
     """
 
@@ -35,17 +37,24 @@ class MiniBatchModel(TopicModel):
         arguments = (self._batch_parameters(word_step), source.n_words)
         if self.backend == "rate":
             return self._twin(*arguments, seed=seed, n_training_tokens=source.n_tokens)
-        from brian_lda.spiking import mini_batch  # imports Brian2: seconds
+        from brian_lda.simulation import twins  # imports Brian2: seconds
 
-        network = getattr(mini_batch, self._spiking_name)(
+        network = getattr(twins, self._spiking_name)(
             *arguments,
             seed=seed,
             n_training_tokens=source.n_tokens,
+            batch_tokens=self._most_tokens(source),
             **spiking_options(self),
         )
         # Compiling is not training: `history_` times the iterations.
         network.prepare(next(iter(document_batches(source, self.batch_size, seed))).counts)
         return network
+
+    def _most_tokens(self, source: Corpus | TokenStore) -> int:
+        """Tokens that a mini-batch may have: one compiled network for all seeds and batches."""
+        if isinstance(source, Corpus):
+            return max(int(np.sort(source.doc_lengths)[-self.batch_size :].sum()), 1)
+        return 2 * self.batch_size * max(source.n_tokens // max(source.n_docs, 1), 1)
 
     def _batch_parameters(self, word_step: BatchStepRule) -> BatchParameters:
         return BatchParameters(
@@ -85,7 +94,7 @@ class MiniBatchModel(TopicModel):
         self._check_vocabulary(X.counts)
         tokens_before = self.history_[-1]["tokens"] if self.history_ else 0
         self.trainer_ = MiniBatchTrainer(algorithm, X, self.batch_size, self.seed_)
-        algorithm.words.set_corpus_size(tokens_before + X.n_tokens)
+        algorithm.set_corpus_size(tokens_before + X.n_tokens)
         with self._threads():
             self._train(-(-X.n_docs // self.batch_size))
         return self

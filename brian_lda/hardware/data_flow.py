@@ -28,9 +28,9 @@ from brian2.parsing.statements import parse_statement
 from brian2.synapses.synapses import SummedVariableUpdater, SynapticPathway
 from brian2.utils.stringtools import get_identifiers
 
+from brian_lda.circuit.circuit import FirstValue
+from brian_lda.circuit.clamped_layer import ClampedLayer
 from brian_lda.errors import UnsupportedNetworkError
-from brian_lda.spiking.circuit import FirstValue
-from brian_lda.spiking.clamp import ClampedLayer
 
 TOPIC_CHIP = "chip of the topic"
 OTHER_TOPIC = "chip of another topic"

@@ -39,9 +39,9 @@ from brian2 import Network, Synapses
 from brian2.monitors import EventMonitor
 from brian2.synapses.synapses import SynapticPathway
 
+from brian_lda.circuit.circuit import Circuit
 from brian_lda.errors import UnsupportedNetworkError
 from brian_lda.hardware.data_flow import OTHER_TOPIC, TOPIC_CHIP, Access, DataFlow, Flow
-from brian_lda.spiking.circuit import Circuit
 
 PARAMETER_CROSSING = "parameter crossing"
 NOT_SYNAPSE_LOCAL = "not synapse-local, stays on chip"

@@ -6,11 +6,11 @@ import numpy as np
 from brian2 import BrianLogger
 
 from brian_lda.algorithms import SPIKING, Algorithm, find_algorithm
+from brian_lda.circuit.circuit import Circuit, Shape
+from brian_lda.circuit.inhibition import Race
 from brian_lda.hardware.locality import LocalityReport, audit
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
-from brian_lda.spiking.circuit import Circuit, Shape
-from brian_lda.spiking.inhibition import Race
-from brian_lda.spiking.simulator import brian_settings
+from brian_lda.simulation.simulator import brian_settings
 
 # Sizes make no difference: the audit follows variables, not values.
 K = 3

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from brian2 import NeuronGroup, Synapses, ms
 
-from brian_lda.spiking.circuit import Circuit
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.runner import CircuitRunner
+from brian_lda.circuit.circuit import Circuit
+from brian_lda.simulation.spiking_network import CircuitRunner
+from brian_lda.simulation.twins import EventDrivenSpiking
 
 SOURCES = ("words", "documents", "topics")
 

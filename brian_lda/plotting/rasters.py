@@ -12,7 +12,7 @@ from brian_lda.plotting.palette import FAINT, REJECTED, topic_colours
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from brian_lda.spiking.recording import Spikes
+    from brian_lda.simulation.recording import Spikes
 
 
 def plot_raster(

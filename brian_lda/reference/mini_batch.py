@@ -35,6 +35,10 @@ class MiniBatchLearner:
         """One mini-batch of documents [doc, word]; what is returned is up to the twin."""
         raise NotImplementedError
 
+    def set_corpus_size(self, n_training_tokens: float) -> None:
+        """Fix epsilon for a corpus of this many tokens."""
+        self.words.set_corpus_size(n_training_tokens)
+
     @property
     def phi(self) -> np.ndarray:
         """Phi, [topic, word]."""

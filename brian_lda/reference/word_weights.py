@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from brian_lda.errors import DivergenceError, ParameterError
+from brian_lda.errors import DivergenceError
+from brian_lda.initial_weights import word_prior_vector, word_smoothing
 from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
 from brian_lda.reference.activation import padded
 
@@ -183,26 +184,6 @@ class WordWeights:
         self.n_spikes = np.array(state["n_spikes"], np.float64)
         if self._v is not None:
             self._v[:, :K] = state["v__alpha"].T
-
-
-def word_prior_vector(
-    varphi: float | np.ndarray, n_words: int, argument: str = "topic_word_prior"
-) -> np.ndarray:
-    """The smoothing of Phi as one number per word."""
-    varphi = np.asarray(varphi, np.float64)
-    if varphi.shape not in ((), (n_words,)):
-        raise ParameterError(
-            f"{argument} must be one number or one per word ({n_words}); found shape "
-            f"{varphi.shape}."
-        )
-    return np.broadcast_to(varphi, (n_words,)).copy()
-
-
-def word_smoothing(
-    varphi: float | np.ndarray, n_topics: int, n_words: int, n_training_tokens: float
-) -> np.ndarray:
-    """epsilon = varphi K / N, [word]: varphi counts of each word among N/K tokens a topic."""
-    return word_prior_vector(varphi, n_words) * n_topics / max(n_training_tokens, 1.0)
 
 
 def accumulated_step(rule: RobbinsMonro, n: np.ndarray, delta: np.ndarray) -> np.ndarray:

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from brian_lda.circuit.circuit import Sizes, Values
-from brian_lda.constraints import NO_WINNER
+from brian_lda.circuit.inhibition import Inhibition
+from brian_lda.constraints import NO_WINNER, Constraints
 from brian_lda.errors import ParameterError
+from brian_lda.initial_weights import initial_state, word_prior_vector, word_smoothing
 from brian_lda.models import spike_cgs
-from brian_lda.parameters import BatchParameters, EventDrivenParameters
-from brian_lda.reference.event_driven import initial_state
+from brian_lda.parameters import BatchParameters, EventDrivenParameters, require_map_prior
 from brian_lda.reference.spike_cgs import LogCountSampler
-from brian_lda.reference.word_weights import word_prior_vector, word_smoothing
 from brian_lda.simulation.recording import Recording, Spikes
 from brian_lda.simulation.spiking_network import Model, SpikingNetwork
 
@@ -45,16 +45,14 @@ def model_for(name: str, parameters: Parameters) -> Model:
                 return model
         steps = ", ".join(f"{key}={rule.__name__}" for key, rule in model.STEPS.items())
         offered.append(f"{steps}, integrator={model.INTEGRATOR!r} (models/{file}.py)")
-    found = ", ".join(
-        f"{key}={type(getattr(parameters, key)).__name__}" for key in model.STEPS
-    )
+    found = ", ".join(f"{key}={type(getattr(parameters, key)).__name__}" for key in model.STEPS)
     raise ParameterError(
         f"in spikes there is {' and '.join(offered)}; found {found}, "
         f"integrator={parameters.integrator!r}. Use backend='rate' for other combinations."
     )
 
 
-class EventDrivenTwin:
+class EventDrivenSpiking:
     """ed-SpikeLDA and ed-SpikePLSI in spikes: learn token by token.
 
     Parameters
@@ -136,15 +134,15 @@ class EventDrivenTwin:
         self.network.set_state(state)
 
 
-class SpikeCGSTwin(LogCountSampler):
+class SpikeCGSSpiking(LogCountSampler):
     """SpikeCGS in spikes: resamples the topic of each token.
 
     Parameters
     ----------
     words, docs, **arguments
         As in `AssignmentSampler`.
-    options : dict, optional
-        inhibition, simulator, constraints: see `SpikingNetwork`; `packet_loss` must be 0.
+    inhibition, simulator, constraints
+        See `SpikingNetwork`; `packet_loss` must be 0.
     """
 
     def __init__(
@@ -153,7 +151,9 @@ class SpikeCGSTwin(LogCountSampler):
         docs: np.ndarray,
         *,
         seed: int,
-        options: dict[str, Any] | None = None,
+        inhibition: Inhibition | None = None,
+        simulator: str = "standalone",
+        constraints: Constraints | None = None,
         **arguments: Any,
     ) -> None:
         super().__init__(words, docs, seed=seed, **arguments)
@@ -166,7 +166,14 @@ class SpikeCGSTwin(LogCountSampler):
         }
         sizes = Sizes(self._n_words, self._n_docs, self.n_topics, n_tokens=len(self.z))
         self.network = SpikingNetwork(
-            spike_cgs, sizes, {}, first, seed=int(seed), **(options or {})
+            spike_cgs,
+            sizes,
+            {},
+            first,
+            seed=int(seed),
+            inhibition=inhibition,
+            simulator=simulator,
+            constraints=constraints,
         )
         self._n_presented = 0
 
@@ -236,12 +243,11 @@ class SpikeCGSTwin(LogCountSampler):
         self._n_presented = int(state["n_presented"][0]) if "n_presented" in state else 0
 
 
-class MiniBatchTwin:
-    """semi- or du-SpikeLDA in spikes: one update of M^alpha per mini-batch of documents.
+class MiniBatchSpiking:
+    """Base of semi- and du-SpikeLDA in spikes: one update of M^alpha per mini-batch of documents.
 
     Parameters
     ----------
-    name : {"semi_spike_lda", "du_spike_lda"}
     parameters : BatchParameters
     n_words : int
         V.
@@ -260,9 +266,10 @@ class MiniBatchTwin:
         Documents whose K synapses have entered the network so far: the external-memory traffic.
     """
 
+    _name: ClassVar[str]  # of the algorithm
+
     def __init__(
         self,
-        name: str,
         parameters: BatchParameters,
         n_words: int,
         *,
@@ -272,7 +279,7 @@ class MiniBatchTwin:
         **options: Any,
     ) -> None:
         self.parameters, self.seed, self.n_updates = parameters, seed, 0
-        self._model: Any = model_for(name, parameters)
+        self._model: Any = model_for(self._name, parameters)
         self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
         self.set_corpus_size(n_training_tokens)
         self.documents_swapped = 0
@@ -370,7 +377,9 @@ class MiniBatchTwin:
         self.network.resize(sizes, **documents)
         entries = self.network.heard(counts.indices, _doc_of_entry(counts))
         heard = np.repeat(entries, counts.data)
-        alive = sparse.csr_array((counts.data * entries, counts.indices, counts.indptr), counts.shape)
+        alive = sparse.csr_array(
+            (counts.data * entries, counts.indices, counts.indptr), counts.shape
+        )
         lengths = np.ones(n_docs)
         lengths[: counts.shape[0]] = alive.sum(axis=1)
         self.network.constants = self._model.constants(
@@ -400,7 +409,10 @@ class MiniBatchTwin:
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next update depends on: what the words' synapses and neurons keep."""
-        own = ["M__alpha", *(v.name for v in self._model.KEPT if v.axes in ("topic, word", "topic"))]
+        own = [
+            "M__alpha",
+            *(v.name for v in self._model.KEPT if v.axes in ("topic, word", "topic")),
+        ]
         state = {name: array for name, array in self.network.state().items() if name in own}
         return {**state, "n_updates": np.array([self.n_updates])}
 
@@ -409,6 +421,22 @@ class MiniBatchTwin:
         self.n_updates = int(state["n_updates"][0])
         sizes = self.network.sizes
         self.network.set_state({**state, **self._fresh_documents(sizes.n_docs, sizes.n_tokens)})
+
+
+class SemiSpikeLDASpiking(MiniBatchSpiking):
+    """semi-SpikeLDA in spikes; parameters as in `MiniBatchSpiking`."""
+
+    _name = "semi_spike_lda"
+
+
+class DuSpikeLDASpiking(MiniBatchSpiking):
+    """du-SpikeLDA in spikes; parameters as in `MiniBatchSpiking`. Every lambda must be > 1."""
+
+    _name = "du_spike_lda"
+
+    def __init__(self, parameters: BatchParameters, n_words: int, **arguments: Any) -> None:
+        require_map_prior(parameters.doc_topic_prior)
+        super().__init__(parameters, n_words, **arguments)
 
 
 def _doc_of_entry(counts: sparse.csr_array) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 The networks of a sweep are built once per shape, on the submitting side, and travel to the workers
 as archives of the program, its static arrays and the map of its variables. A worker unpacks them
-into its own cache, where the simulator finds them (`brian_lda.spiking.standalone`).
+into its own cache, where the simulator finds them (`brian_lda.simulation.standalone`).
 
 A program is compiled for the CPU of the submitting machine. A worker whose CPU lacks one of that
 CPU's instructions says so instead of dying from it: submit from the oldest machine of the cluster.
@@ -41,7 +41,7 @@ def build_programs(tasks: Sequence[Task]) -> dict[str, Path]:
             shapes.setdefault(json.dumps(shape, sort_keys=True), task)
     if not shapes:
         return {}
-    from brian_lda.spiking.standalone import programs_used  # imports Brian2: seconds
+    from brian_lda.simulation.standalone import programs_used  # imports Brian2: seconds
 
     with programs_used() as programs:
         for task in shapes.values():
@@ -66,7 +66,7 @@ def install_programs(packed: Mapping[str, Any]) -> None:
     """Unpack programs into this machine's cache, unless they are there."""
     if not packed["archives"]:
         return
-    from brian_lda.spiking.standalone import shipped_folder
+    from brian_lda.simulation.standalone import shipped_folder
 
     for key, archive in packed["archives"].items():
         target = shipped_folder() / key

@@ -17,10 +17,10 @@ import traceback
 from pathlib import Path
 
 import numpy as np
+from brian_lda.spiking import standalone
 
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
-from brian_lda.spiking import standalone
-from brian_lda.spiking.event_driven import EventDrivenSpiking
+from brian_lda.simulation.twins import EventDrivenSpiking
 
 STEP = RobbinsMonro(0.5, 10)
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from brian_lda.spiking import comparison
 
 from brian_lda.corpus import holdout_split, load_corpus
 from brian_lda.errors import ParameterError
+from brian_lda.estimators.comparison import train_twins, winner_frequency_p
+from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters
-from brian_lda.reference.event_driven import initial_state
-from brian_lda.spiking import comparison
-from brian_lda.spiking.comparison import train_twins, winner_frequency_p
 
 SCRIPT = Path(__file__).parents[2] / "sims" / "compare_reference.py"
 PARAMETERS = EventDrivenParameters(4, 1.5)

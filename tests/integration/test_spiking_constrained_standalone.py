@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from brian_lda.circuit.latency import Windowed
 from brian_lda.constraints import Constraints
 from brian_lda.hardware.pruning import prune_words
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.latency import Windowed
+from brian_lda.simulation.twins import EventDrivenSpiking
 
 V, D, K = 9, 4, 5
 STEP = RobbinsMonro(scale=0.3, offset=3.0, power=0.7)

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from brian2 import NetworkOperation, NeuronGroup, Synapses, get_device, prefs
 from brian_lda.models import ed_spike_lda
+from brian_lda.spiking import standalone
 
+from brian_lda.circuit.circuit import Shape
+from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.errors import (
     BuildError,
     ParameterError,
@@ -18,12 +21,9 @@ from brian_lda.errors import (
 )
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
-from brian_lda.spiking import standalone
-from brian_lda.spiking.circuit import Shape
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.inhibition import Poisson, Race
-from brian_lda.spiking.recording import Recording
-from brian_lda.spiking.simulator import brian_settings, refuse_unsupported
+from brian_lda.simulation.recording import Recording
+from brian_lda.simulation.simulator import brian_settings, refuse_unsupported
+from brian_lda.simulation.twins import EventDrivenSpiking
 
 V, D, K, N_TOKENS = 9, 300, 6, 3000  # one compiled network with test_models_bars.py
 PARAMETERS = EventDrivenParameters(K, 1.3, RobbinsMonro(0.5, 10), RobbinsMonro(0.5, 10))

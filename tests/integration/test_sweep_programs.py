@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brian_lda.errors import BuildError
-from brian_lda.spiking.standalone import compiler_found
+from brian_lda.simulation.standalone import compiler_found
 from brian_lda.sweeps import expand_grid, run_sweep, train_tasks
 from brian_lda.sweeps.programs import build_programs, install_programs, pack_programs
 

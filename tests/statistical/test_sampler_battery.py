@@ -37,9 +37,12 @@ from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.random_streams import new_stream
 from brian_lda.reference.semi_spike_lda import sweep_document
 from brian_lda.reference.spike_cgs import SpikeCGSReference
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.mini_batch import DelayedSpikeLDASpiking, SemiSpikeLDASpiking
-from brian_lda.spiking.spike_cgs import SpikeCGSSpiking
+from brian_lda.simulation.twins import (
+    DuSpikeLDASpiking,
+    EventDrivenSpiking,
+    SemiSpikeLDASpiking,
+    SpikeCGSSpiking,
+)
 
 pytestmark = pytest.mark.statistical
 
@@ -258,7 +261,7 @@ def delayed_winners(seed):
         n_topics=4, doc_topic_prior=np.full(4, 1.5), topic_word_prior=0.0,
         local_iterations=N_SHOWN // 2, word_step=FROZEN, doc_step=FROZEN,
     )  # fmt: skip
-    network = DelayedSpikeLDASpiking(
+    network = DuSpikeLDASpiking(
         parameters, N_PAIRS, seed=seed, n_training_tokens=1, simulator="numpy"
     )
     M__alpha = np.random.default_rng([seed, 8]).normal(0, 0.5, (4, N_PAIRS))

@@ -22,11 +22,10 @@ from enumerated_posterior import (
 )
 from scipy import sparse
 
+from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.parameters import BatchParameters
-from brian_lda.spiking.inhibition import Poisson, Race
-from brian_lda.spiking.mini_batch import SemiSpikeLDASpiking
-from brian_lda.spiking.runner import CircuitRunner
-from brian_lda.spiking.spike_cgs import SpikeCGSSpiking
+from brian_lda.simulation.spiking_network import CircuitRunner
+from brian_lda.simulation.twins import SemiSpikeLDASpiking, SpikeCGSSpiking
 
 pytestmark = pytest.mark.statistical
 

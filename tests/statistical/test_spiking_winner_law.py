@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from brian_lda.spiking.circuit import Shape, build_circuit
-from brian_lda.spiking.inhibition import Poisson, Race
-from brian_lda.spiking.latency import FirstArrival, Windowed
-from brian_lda.spiking.recording import read_recorders
-from brian_lda.spiking.simulator import make_simulator
+from brian_lda.circuit.circuit import Shape, build_circuit
+from brian_lda.circuit.inhibition import Poisson, Race
+from brian_lda.circuit.latency import FirstArrival, Windowed
+from brian_lda.simulation.recording import read_recorders
+from brian_lda.simulation.simulator import make_simulator
 
 pytestmark = pytest.mark.statistical
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from brian_lda.circuit.inhibition import Poisson
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import EventDrivenParameters, PrunedWords, RobbinsMonro
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.inhibition import Poisson
+from brian_lda.simulation.twins import EventDrivenSpiking
 
 pytestmark = pytest.mark.statistical
 

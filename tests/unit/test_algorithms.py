@@ -15,12 +15,12 @@ from brian_lda import estimators
 from brian_lda.algorithms import ALGORITHMS, SPIKING, Algorithm, find_algorithm
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.base import TopicModel
+from brian_lda.hardware.account import race_account
 from brian_lda.hardware.memory import memory_table
 from brian_lda.hardware.network_audit import audit_algorithm
 from brian_lda.hardware.plan import NetworkPlan
 from brian_lda.runs import RunConfig, make_model
 from brian_lda.runs.run import EVALUATE_EVERY
-from brian_lda.spiking.account import race_account
 from study.arguments import algorithm_among
 from study.priors import lambda_of, prior_of
 

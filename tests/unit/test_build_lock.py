@@ -8,9 +8,9 @@ import time
 import traceback
 
 import pytest
-
 from brian_lda.spiking import build_lock
-from brian_lda.spiking.build_lock import sole_builder
+
+from brian_lda.simulation.build_lock import sole_builder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and kills")
 

@@ -5,16 +5,19 @@ import pytest
 from scipy import sparse, stats
 
 from brian_lda import DuSpikeLDA, EdSpikeLDA
+from brian_lda.circuit.inhibition import Poisson
+from brian_lda.circuit.latency import Windowed
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import BatchParameters, EventDrivenParameters, PrunedWords, RobbinsMonro
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.inhibition import Poisson
-from brian_lda.spiking.latency import Windowed
-from brian_lda.spiking.mini_batch import DelayedSpikeLDASpiking, SemiSpikeLDASpiking
-from brian_lda.spiking.spike_cgs import SpikeCGSSpiking
+from brian_lda.simulation.twins import (
+    DuSpikeLDASpiking,
+    EventDrivenSpiking,
+    SemiSpikeLDASpiking,
+    SpikeCGSSpiking,
+)
 
 V, D, K = 6, 3, 4
 STEP = RobbinsMonro(scale=0.3, offset=3.0, power=0.7)
@@ -174,7 +177,7 @@ def test_counting_networks_take_limits_but_no_lost_packets():
     with pytest.raises(ParameterError, match="packet_loss must be 0"):
         SpikeCGSSpiking(words, docs, constraints=Constraints(packet_loss=0.1), **arguments).sweep()
     counts = sparse.csr_array(np.ones((2, V), np.int32))
-    for kind, prior in ((SemiSpikeLDASpiking, 0.5), (DelayedSpikeLDASpiking, 1.5)):
+    for kind, prior in ((SemiSpikeLDASpiking, 0.5), (DuSpikeLDASpiking, 1.5)):
         parameters = BatchParameters(n_topics=K, doc_topic_prior=prior, local_iterations=1)
         arguments = {"seed": 0, "n_training_tokens": 12, "simulator": "numpy"}
         network = kind(parameters, V, constraints=limits, **arguments)

@@ -9,7 +9,7 @@ from brian_lda import CollapsedGibbsLDA
 from brian_lda.corpus import make_synthetic
 from brian_lda.errors import MissingDependencyError, ParameterError
 from brian_lda.exports import to_neo, to_nwb, to_pyldavis
-from brian_lda.spiking.recording import Spikes
+from brian_lda.simulation.recording import Spikes
 
 WORDS = ["war", "sea", "oil"]
 

@@ -6,6 +6,9 @@ from brian2 import BrianLogger, NetworkOperation, NeuronGroup, Synapses, linked_
 from brian_lda.models import du_spike_lda, ed_spike_lda, ed_spike_plsi, semi_spike_lda, spike_cgs
 
 from brian_lda.algorithms import SPIKING
+from brian_lda.circuit.circuit import Shape, build_circuit
+from brian_lda.circuit.inhibition import Poisson, Race
+from brian_lda.circuit.latency import Windowed
 from brian_lda.constraints import Constraints
 from brian_lda.errors import UnsupportedNetworkError
 from brian_lda.hardware import network_audit
@@ -18,10 +21,7 @@ from brian_lda.parameters import (
     RMSProp,
     VarianceTracking,
 )
-from brian_lda.spiking.circuit import Shape, build_circuit
-from brian_lda.spiking.inhibition import Poisson, Race
-from brian_lda.spiking.latency import Windowed
-from brian_lda.spiking.simulator import brian_settings
+from brian_lda.simulation.simulator import brian_settings
 
 BrianLogger.suppress_name("unused_brian_object")  # networks that are looked at and never run
 V, D, K = 5, 3, 4

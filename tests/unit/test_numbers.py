@@ -21,7 +21,7 @@ from brian_lda.estimators.trainers import require_finite
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.plasticity import flow, tau_1, tau_2
-from brian_lda.spiking.runner import check_weights
+from brian_lda.simulation.spiking_network import check_weights
 
 MODELS = {
     "SpikeCGS": lambda **o: SpikeCGS(max_iter=3, **o),

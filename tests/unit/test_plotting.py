@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from brian_lda import plotting
 from brian_lda.errors import ParameterError
-from brian_lda.spiking.recording import Spikes
+from brian_lda.simulation.recording import Spikes
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from event_driven_twins import rate_twin
 from scipy import stats
 
 from brian_lda.errors import DivergenceError, ParameterError
+from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
 from brian_lda.reference import event_driven, event_driven_kernel
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
-from brian_lda.reference.event_driven import initial_state
 from brian_lda.reference.plasticity import flow
 
 K, V = 2, 3

@@ -59,11 +59,11 @@ USED_BY_SPIKING = f"{DATA} algorithms corpus reference models estimators evaluat
 NOT_YET = {(room, "spiking") for room in USE_SPIKING.split()}
 NOT_YET |= {("spiking", room) for room in USED_BY_SPIKING.split()}
 NOT_YET_PUBLIC = {  # by notebook
-    "1_one_token_one_race": {"brian_lda.spiking.event_driven", "brian_lda.spiking.replay"},
-    "2_learning_bars": {"brian_lda.spiking.event_driven", "brian_lda.reference.mean_limit"},
+    "1_one_token_one_race": {"brian_lda.simulation.twins", "brian_lda.simulation.replay"},
+    "2_learning_bars": {"brian_lda.simulation.twins", "brian_lda.reference.mean_limit"},
     "3_spiking_and_rate_level": {
-        "brian_lda.spiking.comparison",
-        "brian_lda.estimators.automatic_steps",
+        "brian_lda.estimators.comparison",
+        "brian_lda.automatic_steps",
         "brian_lda.reference.word_weights",
     },
 }

@@ -6,10 +6,10 @@ from scipy import sparse
 from test_spiking_counting import K, T, V, batch_network, cgs_pair, tokens_of
 
 from brian_lda.errors import ParameterError
+from brian_lda.hardware.account import race_account
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
-from brian_lda.spiking.account import race_account
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.recording import Recording
+from brian_lda.simulation.recording import Recording
+from brian_lda.simulation.twins import EventDrivenSpiking
 
 SIZES = {"n_topics": K, "n_words": V}
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.constraints import NO_WINNER, Constraints
 from brian_lda.errors import ParameterError, WeightOverflowError
 from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
@@ -12,10 +13,8 @@ from brian_lda.reference.assignments import assignment_counts
 from brian_lda.reference.du_spike_lda import _doc_rule, delayed_document_update
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.reference.word_weights import WordWeights
-from brian_lda.spiking.inhibition import Poisson, Race
-from brian_lda.spiking.mini_batch import DelayedSpikeLDASpiking, SemiSpikeLDASpiking
-from brian_lda.spiking.recording import Recording
-from brian_lda.spiking.spike_cgs import SpikeCGSSpiking
+from brian_lda.simulation.recording import Recording
+from brian_lda.simulation.twins import DuSpikeLDASpiking, SemiSpikeLDASpiking, SpikeCGSSpiking
 
 V, D, K, N_TOKENS, T = 7, 4, 3, 25, 2
 ATOL = 1e-12  # a few dozen updates of numbers of order 1, in another order of operations
@@ -111,7 +110,7 @@ STEPS = {
     "robbins_monro_1": (RobbinsMonro(0.02, offset=5.0, power=1.0), RobbinsMonro(0.5, power=0.0)),
     "rmsprop": (RMSProp(eta=0.5), RMSProp(eta=0.1)),  # the paper's
 }
-NETWORKS = {"semi": SemiSpikeLDASpiking, "du": DelayedSpikeLDASpiking}
+NETWORKS = {"semi": SemiSpikeLDASpiking, "du": DuSpikeLDASpiking}
 
 
 def batch_network(network, steps="robbins_monro", integrator="flow", inhibition="race", **options):

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from brian_lda.spiking import simulator
 from event_driven_twins import rate_twin
 
+from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.errors import SimulationError
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
-from brian_lda.spiking import simulator
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.inhibition import Poisson, Race
+from brian_lda.simulation.twins import EventDrivenSpiking
 
 V, D, K, N_TOKENS = 7, 4, 3, 12
 ROBBINS_MONRO = RobbinsMonro(scale=0.5, offset=3.0, power=0.7, floor=0.2)

@@ -10,9 +10,12 @@ import pytest
 from scipy import sparse
 
 from brian_lda.parameters import BatchParameters, EventDrivenParameters, RobbinsMonro
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.mini_batch import DelayedSpikeLDASpiking, SemiSpikeLDASpiking
-from brian_lda.spiking.spike_cgs import SpikeCGSSpiking
+from brian_lda.simulation.twins import (
+    DuSpikeLDASpiking,
+    EventDrivenSpiking,
+    SemiSpikeLDASpiking,
+    SpikeCGSSpiking,
+)
 
 V, K, LEAD = 30, 4, 35.0
 FROZEN = RobbinsMonro(1e-300, power=0)
@@ -66,7 +69,7 @@ def test_spike_cgs():
     np.testing.assert_array_equal(network.sweep(tokens), winners)
 
 
-class DelayedFrom(DelayedSpikeLDASpiking):
+class DelayedFrom(DuSpikeLDASpiking):
     """du-SpikeLDA with M^beta given instead of drawn."""
 
     def _values(self, counts):

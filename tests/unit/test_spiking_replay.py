@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brian_lda.errors import ParameterError
-from brian_lda.spiking.replay import replay_tokens
+from brian_lda.simulation.replay import replay_tokens
 
 
 def test_certain_topics_win_and_indices_are_the_callers():

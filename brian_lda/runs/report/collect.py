@@ -2,7 +2,7 @@
 
 The run may be finished, interrupted or still running: whatever is not there yet is None, and
 `notes` says so. Spikes are not kept by a run; the raster shows a replay
-(`brian_lda.spiking.replay`): the trained weights, held fixed, and some documents of the corpus.
+(`brian_lda.simulation.replay`): the trained weights, held fixed, and some documents of the corpus.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from brian_lda.estimators import TopicModel
 from brian_lda.estimators.checkpoint import read_checkpoint
 from brian_lda.files.json_files import read_json
 from brian_lda.runs.folder import CHECKPOINT, CONFIG, METRICS, MODEL
-from brian_lda.spiking.recording import Spikes
-from brian_lda.spiking.replay import replay_tokens
+from brian_lda.simulation.recording import Spikes
+from brian_lda.simulation.replay import replay_tokens
 
 N_WORDS = 10  # of a topic
 N_EXAMPLES = 3  # documents of a topic

@@ -16,7 +16,7 @@ from brian_lda.errors import RunFolderError
 from brian_lda.files.html_page import HtmlPage
 from brian_lda.plotting import plot_learning_curves, topic_colours
 from brian_lda.runs.report.collect import RunData, collect_run
-from brian_lda.spiking.recording import Spikes
+from brian_lda.simulation.recording import Spikes
 
 REPORT = "report.html"
 RASTER_MARKUP = """

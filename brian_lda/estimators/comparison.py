@@ -17,13 +17,12 @@ from brian_lda.errors import ParameterError
 from brian_lda.estimators.protocols import EventDrivenNetwork
 from brian_lda.estimators.trainers import read_out_phi, softmax_rows
 from brian_lda.evaluation import TopicMatch, heldout_perplexity, match_topics
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
-from brian_lda.reference.event_driven import EventDrivenTwin, initial_state
-from brian_lda.reference.word_weights import word_prior_vector
-from brian_lda.spiking.event_driven import EventDrivenSpiking
+from brian_lda.initial_weights import initial_state, word_prior_vector
+from brian_lda.parameters import FROZEN, EventDrivenParameters
+from brian_lda.reference.event_driven import EventDrivenTwin
+from brian_lda.simulation.twins import EventDrivenSpiking
 
 TWINS = ("rate", "spiking")
-FROZEN = RobbinsMonro(scale=1e-12, power=0.0)  # weights move by less than rounding errors
 
 
 @dataclass

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from brian_lda.circuit.inhibition import Poisson
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import EventDrivenParameters
-from brian_lda.spiking.comparison import FROZEN
-from brian_lda.spiking.event_driven import EventDrivenSpiking
-from brian_lda.spiking.inhibition import Poisson
-from brian_lda.spiking.recording import Recording, Spikes
+from brian_lda.parameters import FROZEN, EventDrivenParameters
+from brian_lda.simulation.recording import Recording, Spikes
+from brian_lda.simulation.twins import EventDrivenSpiking
 
-SMALLEST = 1e-300  # a probability of 0 gets a weight that is a number
+SMALLEST = 1e-140  # a probability of 0 gets a weight that is a number, and so is a product
 
 
 def replay_tokens(
@@ -61,7 +60,7 @@ def replay_tokens(
         np.bincount(own_docs),
         seed=seed,
         initial=state,
-        inhibition=Poisson(rate=rate),
+        inhibition=Poisson(rate=rate, normalised=True),
         simulator="numpy",
     )
     network.present(own_words, own_docs, record=Recording(("word", "document", "attempt")))
