@@ -3,11 +3,15 @@
 The algorithms are those of Xiao, Chen & Zhu, "Towards Training Probabilistic Topic Models on
 Neuromorphic Multi-chip Systems", AAAI 2018. Start with the estimators below (scikit-learn's
 conventions), `brian_lda.corpus.load_corpus` and `sims/train.py`. What is meant for users is here
-and in `brian_lda.corpus`, `brian_lda.plotting`, `brian_lda.hardware` and `brian_lda.models`.
+and in `brian_lda.corpus`, `brian_lda.plotting`, `brian_lda.hardware`, `brian_lda.models` (the
+networks) and `brian_lda.simulation` (what runs them). Importing brian_lda does not import Brian2.
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
+from brian_lda.automatic_steps import event_doc_step, event_word_step
 from brian_lda.constraints import Constraints
 from brian_lda.errors import BrianLDAError, MissingDependencyError
 from brian_lda.estimators import (
@@ -25,7 +29,9 @@ from brian_lda.estimators import (
     TrackPerplexity,
 )
 from brian_lda.evaluation import heldout_perplexity, match_topics, top_words
+from brian_lda.initial_weights import word_smoothing
 from brian_lda.parameters import (
+    FROZEN,
     AdaGrad,
     BatchParameters,
     EventDrivenParameters,
@@ -33,11 +39,17 @@ from brian_lda.parameters import (
     RobbinsMonro,
     VarianceTracking,
 )
+from brian_lda.reference.mean_limit import EventDrivenMeanLimit
+from brian_lda.reference.mean_limit import solve as solve_mean_limit
+
+if TYPE_CHECKING:
+    from brian_lda.estimators.comparison import train_twins
 
 __version__ = version("brian_lda")
 load_model = TopicModel.load
 
 __all__ = [
+    "FROZEN",
     "AdaGrad",
     "BatchParameters",
     "BrianLDAError",
@@ -46,6 +58,7 @@ __all__ = [
     "DuSpikeLDA",
     "EdSpikeLDA",
     "EdSpikePLSI",
+    "EventDrivenMeanLimit",
     "EventDrivenParameters",
     "MissingDependencyError",
     "ProgressBar",
@@ -59,8 +72,24 @@ __all__ = [
     "TopicModel",
     "TrackPerplexity",
     "VarianceTracking",
+    "event_doc_step",
+    "event_word_step",
     "heldout_perplexity",
     "load_model",
     "match_topics",
+    "solve_mean_limit",
     "top_words",
+    "train_twins",
+    "word_smoothing",
 ]
+_LATER = {"train_twins": "brian_lda.estimators.comparison"}  # imports Brian2: seconds
+
+
+def __getattr__(name: str) -> object:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

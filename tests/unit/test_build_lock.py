@@ -8,8 +8,8 @@ import time
 import traceback
 
 import pytest
-from brian_lda.spiking import build_lock
 
+from brian_lda.simulation import build_lock
 from brian_lda.simulation.build_lock import sole_builder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and kills")
