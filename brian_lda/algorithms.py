@@ -195,6 +195,15 @@ def find_algorithm(name: str, among: Sequence[Algorithm] | None = None) -> Algor
     )
 
 
+def algorithm_of(estimator: type[TopicModel]) -> Algorithm:
+    """The algorithm of an estimator's class, or of the class that it extends."""
+    names = {algorithm.estimator_name: algorithm for algorithm in ALGORITHMS}
+    for base in estimator.__mro__:
+        if base.__name__ in names:
+            return names[base.__name__]
+    raise ParameterError(f"{estimator.__name__} is no estimator of {', '.join(names)}.")
+
+
 def _imported(path: str) -> Any:
     module, _, name = path.rpartition(".")
     return getattr(import_module(module), name)

@@ -82,6 +82,10 @@ class VarianceTracking:
     def __post_init__(self) -> None:
         _require(self.initial_variance > 0, "initial_variance", "positive", self.initial_variance)
 
+    def brian_values(self, owner: str, layer: str) -> dict[str, float]:
+        """Its fixed numbers as the networks name them: it has none."""
+        return {}
+
 
 @dataclass(frozen=True)
 class AdaGrad:

@@ -20,23 +20,28 @@ Deviations from the paper
 -------------------------
 - Remark 2 leaves open how local iterations and averages interleave; the above is our reading.
 - M^beta starts at N(1, 1) whenever a document enters the network, and is dropped with the batch.
-- Topic neurons see exp M^alpha + epsilon_w: with `topic_word_prior` = 0 this is the paper's network.
+- Topic neurons see exp M^alpha + epsilon_w: with `topic_word_prior` = 0 this is the paper's
+  network.
 - Step sizes are Robbins-Monro; eta of a document counts in relaxation times 1/a of its synapses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
 from brian_lda.models.semi_spike_lda import kept_of_weights, weights
 
+from brian_lda.automatic_steps import batch_word_step, delayed_doc_step
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
+from brian_lda.circuit.start import lengths_of_documents, start
 from brian_lda.parameters import BatchParameters, RobbinsMonro
 
-__all__ = ["KEPT", "constants", "fresh_documents", "kept_of_weights", "weights", "wire"]
+__all__ = ["KEPT", "build", "constants", "fresh_documents", "kept_of_weights", "weights", "wire"]
 
 REMEMBERS = False
 FIRST_SWEEPS = 0
@@ -74,7 +79,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         offset__beta : 1 (shared, constant)
         power__beta : 1 (shared, constant)
         floor__beta : 1 (shared, constant)
-        eta = clip(scale__beta*(1 + n_beta/offset__beta)**(-power__beta), floor__beta, scale__beta) : 1
+        eta = clip(scale__beta*(1 + n_beta/offset__beta)**(-power__beta),
+                   floor__beta, scale__beta) : 1
         fade : 1                             # exp(-a eta), eta in units of 1/a
         gain : 1                             # (1 - exp(-a eta))/a
         accepted : integer (linked)          # 1 if the token has found its winner
@@ -127,7 +133,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         first = 1 + n_spikes/offset__alpha   # eta_n from n = n_spikes to n_spikes + N_z/T, summed
         last = 1 + (n_spikes + N_z/n_kept)/offset__alpha
         is_log = int(power__alpha == 1)
-        integral = is_log*log(last/first) + (1 - is_log)*(last**(1 - power__alpha) - first**(1 - power__alpha))/(1 - power__alpha + is_log)
+        q = 1 - power__alpha
+        integral = is_log*log(last/first) + (1 - is_log)*(last**q - first**q)/(q + is_log)
         s = clip(scale__alpha*offset__alpha*integral, floor__alpha*N_z/n_kept, inf)
         n_spikes += N_z/n_kept
         N_z_batch = N_z
@@ -198,6 +205,61 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     net.add(alpha=alpha, beta=beta)
     net.first_values += [("documents.fade", "exp(-eta)"), ("documents.gain", "-expm1(-eta)/a")]
     return net
+
+
+def build(
+    n_words: int,
+    n_docs: int,
+    n_topics: int,
+    *,
+    parameters: BatchParameters | None = None,
+    doc_lengths: Sequence[int] | None = None,
+    topic_smoothing: float = 0.0,
+    inhibition: Inhibition | None = None,
+    capacity: int = 2**17,
+    seed: int = 0,
+    prefix: str = "",
+) -> Circuit:
+    """The network with first values: each call of `present` is one local iteration and update.
+
+    Parameters
+    ----------
+    n_words, n_docs, n_topics : int
+        V, D (of a mini-batch), K.
+    parameters : BatchParameters, optional
+        Prior and step sizes; the default is what `DuSpikeLDA` would choose.
+    doc_lengths : sequence of int [doc], optional
+        N_d; the default is 100 each.
+    topic_smoothing : float
+        epsilon.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    capacity : int
+        Most tokens of one call of `present`.
+    seed : int
+        Of the initial weights.
+    prefix : str
+        Begins the names of all objects.
+    """
+    N_d = lengths_of_documents(n_docs, doc_lengths)
+    if parameters is None:
+        parameters = BatchParameters(
+            n_topics,
+            np.full(n_topics, 1.1),
+            word_step=batch_word_step(n_topics, n_words, int(N_d.sum())),
+            doc_step=delayed_doc_step(),
+        )
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
+    M__alpha = rng.normal(1.0, 1.0, (n_topics, n_words))  # appendix "Network initialization"
+    first = {
+        "M__alpha": M__alpha,
+        "n_spikes": np.zeros(n_topics),
+        **fresh_documents(parameters, n_docs, 1, rng),
+    }
+    sizes = Sizes(n_words, n_docs, n_topics, capacity=capacity)
+    read = constants(parameters, np.full(n_words, topic_smoothing), N_d, n_docs)
+    net = wire(sizes, inhibition, prefix)
+    return start(net, KEPT, kept_of_weights(first), {**read, "topics.n_kept": 1.0}, inhibition)
 
 
 def constants(

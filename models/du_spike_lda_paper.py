@@ -1,13 +1,13 @@
 r"""du-SpikeLDA as printed: Euler steps with RMSProp for M^alpha and M^beta.
 
 Xiao, Chen & Zhu (AAAI 2018), Remark 2 and appendix "Adaptive step size schedule". The network, the
-equations and the deviations are those of `du_spike_lda`, but for the two rules (S) and (D), which stand
-here literally, in the weights M, with v the running mean square of their directions.
+equations and the deviations are those of `du_spike_lda`, but for the two rules (S) and (D). They
+stand here literally, in the weights M, with v the running mean square of their directions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
@@ -17,9 +17,10 @@ from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
+from brian_lda.circuit.start import lengths_of_documents, start
 from brian_lda.parameters import BatchParameters, RMSProp
 
-__all__ = ["KEPT", "constants", "fresh_documents", "kept_of_weights", "weights", "wire"]
+__all__ = ["KEPT", "build", "constants", "fresh_documents", "kept_of_weights", "weights", "wire"]
 
 REMEMBERS = False
 FIRST_SWEEPS = 0
@@ -173,6 +174,63 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     alpha.update.when, alpha.update.order = "end", 2
     net.add(alpha=alpha, beta=beta)
     return net
+
+
+def build(
+    n_words: int,
+    n_docs: int,
+    n_topics: int,
+    *,
+    parameters: BatchParameters | None = None,
+    doc_lengths: Sequence[int] | None = None,
+    topic_smoothing: float = 0.0,
+    inhibition: Inhibition | None = None,
+    capacity: int = 2**17,
+    seed: int = 0,
+    prefix: str = "",
+) -> Circuit:
+    """The network with first values: each call of `present` is one local iteration and update.
+
+    Parameters
+    ----------
+    n_words, n_docs, n_topics : int
+        V, D (of a mini-batch), K.
+    parameters : BatchParameters, optional
+        Prior and step sizes; the default is the paper's, eta = 0.5.
+    doc_lengths : sequence of int [doc], optional
+        N_d; the default is 100 each.
+    topic_smoothing : float
+        epsilon.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    capacity : int
+        Most tokens of one call of `present`.
+    seed : int
+        Of the initial weights.
+    prefix : str
+        Begins the names of all objects.
+    """
+    N_d = lengths_of_documents(n_docs, doc_lengths)
+    if parameters is None:
+        parameters = BatchParameters(
+            n_topics,
+            np.full(n_topics, 1.1),
+            word_step=RMSProp(),
+            doc_step=RMSProp(),
+            integrator=INTEGRATOR,
+        )
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
+    M__alpha = rng.normal(1.0, 1.0, (n_topics, n_words))  # appendix "Network initialization"
+    first = {
+        "M__alpha": M__alpha,
+        "v__alpha": np.zeros_like(M__alpha),
+        "n_spikes": np.zeros(n_topics),
+        **fresh_documents(parameters, n_docs, 1, rng),
+    }
+    sizes = Sizes(n_words, n_docs, n_topics, capacity=capacity)
+    read = constants(parameters, np.full(n_words, topic_smoothing), N_d, n_docs)
+    net = wire(sizes, inhibition, prefix)
+    return start(net, KEPT, kept_of_weights(first), {**read, "topics.n_kept": 1.0}, inhibition)
 
 
 def constants(

@@ -25,9 +25,10 @@ Flow        For P = exp M both lines are linear, dP/ds = c - a P, and solved exa
             P <- P + gain (c - a P), gain = (1 - exp(-a eta))/a. Same fixed points as (3), stable
             for any eta, where the paper's Euler step overshoots by eta exp(-M). The Euler form,
             literally, is `ed_spike_lda_paper`.
-Gauge       exp M^alpha_zw = w_zw g_z: the "-eta" of (3a), the same for all V synapses of the winner,
-            is kept in the neuron as g_z = exp(-sum of eta). A spike then writes one word synapse
-            and one number of the neuron. The same numbers, and O(K) a token instead of O(V).
+Gauge       exp M^alpha_zw = w_zw g_z: the "-eta" of (3a), the same for all V synapses of the
+            winner, is kept in the neuron as g_z = exp(-a_z), a_z the sum of its eta. A spike then
+            writes one word synapse and one number of the neuron. The same numbers, and O(K) a
+            token instead of O(V).
 
 Deviations from the paper
 -------------------------
@@ -41,7 +42,7 @@ Deviations from the paper
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
@@ -49,6 +50,8 @@ from brian2 import Equations, NeuronGroup, Synapses, linked_var
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
+from brian_lda.circuit.start import event_driven_defaults, lengths_of_documents, start
+from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 
 SMALLEST = 1e-100  # of exp M^alpha; a synapse that has lost that much is silent for good
@@ -90,7 +93,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         offset__beta : 1 (shared, constant)
         power__beta : 1 (shared, constant)
         floor__beta : 1 (shared, constant)
-        eta = clip(scale__beta*(1 + n_beta/offset__beta)**(-power__beta), floor__beta, scale__beta) : 1
+        eta = clip(scale__beta*(1 + n_beta/offset__beta)**(-power__beta),
+                   floor__beta, scale__beta) : 1
         gain : 1                             # (1 - exp(-a eta))/a, eta in units of 1/a
         accepted : integer (linked)          # 1 if the token has found its winner
         """,
@@ -110,7 +114,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         offset__alpha : 1 (shared, constant)
         power__alpha : 1 (shared, constant)
         floor__alpha : 1 (shared, constant)
-        eta = clip(scale__alpha*(1 + n_alpha/offset__alpha)**(-power__alpha), floor__alpha, scale__alpha) : 1
+        eta = clip(scale__alpha*(1 + n_alpha/offset__alpha)**(-power__alpha),
+                   floor__alpha, scale__alpha) : 1
         gain : 1                             # exp(eta) - 1
         grain : 1 (shared, constant)         # a_z is folded back into w in multiples of it
         lamda : 1
@@ -170,7 +175,10 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         """,
         on_pre={
             "excite": "rate_post *= p",  # Alg. 1 line 5
-            "learn": "p += accepted_post*gain_pre*(h_post + (lamda_post - 1)*per_token_pre - a_pre*p)",  # (3b)
+            "learn": """
+                drive = h_post + (lamda_post - 1)*per_token_pre
+                p += accepted_post*gain_pre*(drive - a_pre*p)  # (3b)
+                """,
         },
         delay=no_delay("excite", "learn"),
         clock=net.clock,
@@ -187,6 +195,45 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     net.add(alpha=alpha, beta=beta)
     net.first_values += [("topics.gain", "expm1(eta)"), ("documents.gain", "-expm1(-eta)/a")]
     return net
+
+
+def build(
+    n_words: int,
+    n_docs: int,
+    n_topics: int,
+    *,
+    parameters: EventDrivenParameters | None = None,
+    doc_lengths: Sequence[int] | None = None,
+    inhibition: Inhibition | None = None,
+    capacity: int = 2**17,
+    seed: int = 0,
+    prefix: str = "",
+) -> Circuit:
+    """The network with first values, ready for `present`.
+
+    Parameters
+    ----------
+    n_words, n_docs, n_topics : int
+        V, D, K.
+    parameters : EventDrivenParameters, optional
+        Priors and step sizes; the default is what `EdSpikeLDA` would choose.
+    doc_lengths : sequence of int [doc], optional
+        N_d; the default is 100 each.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    capacity : int
+        Most tokens of one call of `present`.
+    seed : int
+        Of the initial weights.
+    prefix : str
+        Begins the names of all objects.
+    """
+    N_d = lengths_of_documents(n_docs, doc_lengths)
+    if parameters is None:
+        parameters = event_driven_defaults(n_topics, n_words, N_d)
+    net = wire(Sizes(n_words, n_docs, n_topics, capacity=capacity), inhibition, prefix)
+    first = kept_of_weights(initial_state(parameters, n_words, N_d, seed))
+    return start(net, KEPT, first, constants(parameters, n_words, N_d), inhibition)
 
 
 def constants(

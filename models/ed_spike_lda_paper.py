@@ -1,21 +1,22 @@
 r"""ed-SpikeLDA as printed: Euler steps, variance tracking for M^alpha, AdaGrad for M^beta.
 
-Xiao, Chen & Zhu (AAAI 2018), Alg. 3 and appendix "Adaptive step size schedule". The equations are in
-the docstring of `ed_spike_lda`, (3a) and (3b); here they stand literally, in the weights M.
+Xiao, Chen & Zhu (AAAI 2018), Alg. 3 and appendix "Adaptive step size schedule". The equations (3a)
+and (3b) are in the docstring of `ed_spike_lda`; here they stand literally, in the weights M.
 
 - (3a) acts on all V synapses of the winner: a pathway on the topic spike. x^alpha_w is 1 for the
   synapse that has just seen its word.
-- Variance tracking (Nessler et al. 2013), per word synapse: eta = (s_2 - s_1^2)/(exp(-s_1) + 1), kept
-  within [0, 1] (ours: beyond 1 the running means overshoot); then s_1 and s_2 follow the new weight.
-- AdaGrad, per document synapse: G <- G + g^2, eta = eta_0/sqrt(G + epsilon); eta_0 is multiplied by c
-  after each pass (`end_pass`).
+- Variance tracking (Nessler et al. 2013), per word synapse: eta = (s_2 - s_1^2)/(exp(-s_1) + 1),
+  kept within [0, 1] (ours: beyond 1 the running means overshoot); then s_1 and s_2 follow the new
+  weight.
+- AdaGrad, per document synapse: G <- G + g^2, eta = eta_0/sqrt(G + epsilon); eta_0 is multiplied by
+  c after each pass (`end_pass`).
 
 O(V) writes a token: for comparisons, not for speed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
@@ -23,6 +24,8 @@ from brian2 import Equations, NeuronGroup, Synapses, linked_var
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
+from brian_lda.circuit.start import lengths_of_documents, start
+from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import AdaGrad, EventDrivenParameters, VarianceTracking
 
 STEPS = {"word_step": VarianceTracking, "doc_step": AdaGrad}
@@ -128,7 +131,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         on_pre={
             "excite": "u_post += M__beta",       # Alg. 1 line 5
             "learn": """
-                direction = (h_post + (lamda_post - 1)/N_d_pre)*exp(-M__beta) - 1/kappa_pre - 1/N_d_pre  # (3b)
+                drive = h_post + (lamda_post - 1)/N_d_pre
+                direction = drive*exp(-M__beta) - 1/kappa_pre - 1/N_d_pre  # (3b)
                 G__beta += accepted_post*direction**2
                 M__beta += accepted_post*eta_0__beta/sqrt(G__beta + epsilon__beta)*direction
                 """,
@@ -145,6 +149,52 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     net.add(alpha=alpha, beta=beta)
     net.first_values.append(("alpha.t_clamped", "-1*second"))  # no word seen yet
     return net
+
+
+def build(
+    n_words: int,
+    n_docs: int,
+    n_topics: int,
+    *,
+    parameters: EventDrivenParameters | None = None,
+    doc_lengths: Sequence[int] | None = None,
+    inhibition: Inhibition | None = None,
+    capacity: int = 2**17,
+    seed: int = 0,
+    prefix: str = "",
+) -> Circuit:
+    """The network with first values, ready for `present`.
+
+    Parameters
+    ----------
+    n_words, n_docs, n_topics : int
+        V, D, K.
+    parameters : EventDrivenParameters, optional
+        Priors and step sizes; the default is the paper's, lambda = 1.1.
+    doc_lengths : sequence of int [doc], optional
+        N_d; the default is 100 each.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    capacity : int
+        Most tokens of one call of `present`.
+    seed : int
+        Of the initial weights.
+    prefix : str
+        Begins the names of all objects.
+    """
+    N_d = lengths_of_documents(n_docs, doc_lengths)
+    if parameters is None:
+        parameters = EventDrivenParameters(
+            n_topics,
+            np.full(n_topics, 1.1),
+            VarianceTracking(),
+            AdaGrad(),
+            INTEGRATOR,
+            gauge=False,
+        )
+    net = wire(Sizes(n_words, n_docs, n_topics, capacity=capacity), inhibition, prefix)
+    first = kept_of_weights(initial_state(parameters, n_words, N_d, seed))
+    return start(net, KEPT, first, constants(parameters, n_words, N_d), inhibition)
 
 
 def constants(

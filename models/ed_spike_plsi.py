@@ -17,15 +17,19 @@ the product of two rates is a number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
 from brian_lda.models.ed_spike_lda import KEPT, SMALLEST, kept_of_weights, weights
 
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
+from brian_lda.circuit.start import event_driven_defaults, lengths_of_documents, start
+from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
 
-__all__ = ["KEPT", "constants", "kept_of_weights", "weights", "wire"]
+__all__ = ["KEPT", "build", "constants", "kept_of_weights", "weights", "wire"]
 
 STEPS = {"word_step": RobbinsMonro, "doc_step": RobbinsMonro}
 INTEGRATOR = "flow"
@@ -46,7 +50,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         offset__beta : 1 (shared, constant)
         power__beta : 1 (shared, constant)
         floor__beta : 1 (shared, constant)
-        eta = clip(scale__beta*(1 + n_beta/offset__beta)**(-power__beta), floor__beta, scale__beta) : 1
+        eta = clip(scale__beta*(1 + n_beta/offset__beta)**(-power__beta),
+                   floor__beta, scale__beta) : 1
         gain : 1                             # 1 - exp(-eta)
         accepted : integer (linked)          # 1 if the token has found its winner
         """,
@@ -66,7 +71,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         offset__alpha : 1 (shared, constant)
         power__alpha : 1 (shared, constant)
         floor__alpha : 1 (shared, constant)
-        eta = clip(scale__alpha*(1 + n_alpha/offset__alpha)**(-power__alpha), floor__alpha, scale__alpha) : 1
+        eta = clip(scale__alpha*(1 + n_alpha/offset__alpha)**(-power__alpha),
+                   floor__alpha, scale__alpha) : 1
         gain : 1                             # exp(eta) - 1
         grain : 1 (shared, constant)         # a_z is folded back into w in multiples of it
         """)
@@ -142,6 +148,45 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     net.add(alpha=alpha, beta=beta)
     net.first_values += [("topics.gain", "expm1(eta)"), ("documents.gain", "-expm1(-eta)")]
     return net
+
+
+def build(
+    n_words: int,
+    n_docs: int,
+    n_topics: int,
+    *,
+    parameters: EventDrivenParameters | None = None,
+    doc_lengths: Sequence[int] | None = None,
+    inhibition: Inhibition | None = None,
+    capacity: int = 2**17,
+    seed: int = 0,
+    prefix: str = "",
+) -> Circuit:
+    """The network with first values, ready for `present`.
+
+    Parameters
+    ----------
+    n_words, n_docs, n_topics : int
+        V, D, K.
+    parameters : EventDrivenParameters, optional
+        Priors and step sizes; the default is what `EdSpikePLSI` would choose.
+    doc_lengths : sequence of int [doc], optional
+        N_d; the default is 100 each.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    capacity : int
+        Most tokens of one call of `present`.
+    seed : int
+        Of the initial weights.
+    prefix : str
+        Begins the names of all objects.
+    """
+    N_d = lengths_of_documents(n_docs, doc_lengths)
+    if parameters is None:
+        parameters = event_driven_defaults(n_topics, n_words, N_d, None, 0.0)
+    net = wire(Sizes(n_words, n_docs, n_topics, capacity=capacity), inhibition, prefix)
+    first = kept_of_weights(initial_state(parameters, n_words, N_d, seed))
+    return start(net, KEPT, first, constants(parameters, n_words, N_d), inhibition)
 
 
 def constants(

@@ -1,13 +1,13 @@
 r"""ed-SpikePLSI as printed: Euler steps, variance tracking for both weights.
 
 Xiao, Chen & Zhu (AAAI 2018), appendices "Online SNN implementation of pLSI" and "Adaptive step size
-schedule". (3a) and (P) are in the docstrings of `ed_spike_lda` and `ed_spike_plsi`; variance tracking
-and the pathway over all V synapses of the winner are those of `ed_spike_lda_paper`.
+schedule". (3a) and (P) are in the docstrings of `ed_spike_lda` and `ed_spike_plsi`. Variance
+tracking and the pathway over all V synapses of the winner are those of `ed_spike_lda_paper`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
@@ -15,6 +15,8 @@ from brian2 import Equations, NeuronGroup, Synapses, linked_var
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
+from brian_lda.circuit.start import lengths_of_documents, start
+from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters, VarianceTracking
 
 STEPS = {"word_step": VarianceTracking, "doc_step": VarianceTracking}
@@ -134,6 +136,47 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     net.add(alpha=alpha, beta=beta)
     net.first_values.append(("alpha.t_clamped", "-1*second"))  # no word seen yet
     return net
+
+
+def build(
+    n_words: int,
+    n_docs: int,
+    n_topics: int,
+    *,
+    parameters: EventDrivenParameters | None = None,
+    doc_lengths: Sequence[int] | None = None,
+    inhibition: Inhibition | None = None,
+    capacity: int = 2**17,
+    seed: int = 0,
+    prefix: str = "",
+) -> Circuit:
+    """The network with first values, ready for `present`.
+
+    Parameters
+    ----------
+    n_words, n_docs, n_topics : int
+        V, D, K.
+    parameters : EventDrivenParameters, optional
+        Priors and step sizes; the default is the paper's.
+    doc_lengths : sequence of int [doc], optional
+        N_d; the default is 100 each.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    capacity : int
+        Most tokens of one call of `present`.
+    seed : int
+        Of the initial weights.
+    prefix : str
+        Begins the names of all objects.
+    """
+    N_d = lengths_of_documents(n_docs, doc_lengths)
+    if parameters is None:
+        parameters = EventDrivenParameters(
+            n_topics, None, VarianceTracking(), VarianceTracking(), INTEGRATOR, gauge=False
+        )
+    net = wire(Sizes(n_words, n_docs, n_topics, capacity=capacity), inhibition, prefix)
+    first = kept_of_weights(initial_state(parameters, n_words, N_d, seed))
+    return start(net, KEPT, first, constants(parameters, n_words, N_d), inhibition)
 
 
 def constants(

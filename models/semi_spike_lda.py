@@ -17,10 +17,10 @@ reaches all its word synapses [Eq. "semi-likelihood discrete dynamics", called (
           \big[N_{zw} e^{-M^\alpha_{zw}} - N_z\big] \quad \forall w, z
 
 Written with a step s_z = eta N_z / (|D|T) this is the rule of ed-SpikeLDA with the batch's average
-N_zw / N_z in place of one spike, M <- M + s (N_zw/N_z exp(-M) - 1). The network below keeps w = exp M,
-in which it is linear, dw/ds = N_zw/N_z - w, and solved exactly: w moves by 1 - exp(-s) of the way. It
-keeps p = exp M^beta, the counts themselves: tau_1 takes 1 away, tau_2 adds 1. The paper's Euler step
-with RMSProp is `semi_spike_lda_paper`.
+N_zw / N_z in place of one spike, M <- M + s (N_zw/N_z exp(-M) - 1). The network below keeps
+w = exp M, in which it is linear, dw/ds = N_zw/N_z - w, and solved exactly: w goes 1 - exp(-s) of
+the way. It keeps p = exp M^beta, the counts themselves: tau_1 takes 1 away, tau_2 adds 1. The
+paper's Euler step with RMSProp is `semi_spike_lda_paper`.
 
 The document layer has as many neurons as the mini-batch has documents: their synapses begin at
 lambda, and are dropped with the batch.
@@ -30,23 +30,26 @@ Deviations from the paper
 - Alg. 4 prints phi_z for the prior of M^beta; it is lambda_z.
 - The first assignment of a token is drawn by a race without negative phase, given the tokens before
   it (Alg. 4 leaves it open): one sweep more.
-- Topic neurons see exp M^alpha + epsilon_w: with `topic_word_prior` = 0 this is the paper's network.
+- Topic neurons see exp M^alpha + epsilon_w: with `topic_word_prior` = 0 this is the paper's
+  network.
 - The step s_z is the sum of the Robbins-Monro steps of the N_z/T spikes: the batch moves as far as
   its spikes one by one would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses
 
+from brian_lda.automatic_steps import batch_word_step
 from brian_lda.circuit.assignments import NEVER_ASSIGNED, RECALL_EVENT, RECALLED, connect_memory
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
+from brian_lda.circuit.start import lengths_of_documents, start
 from brian_lda.parameters import BatchParameters, RobbinsMonro
 
 REMEMBERS = True  # the last assignment of every token of the mini-batch
@@ -127,7 +130,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         first = 1 + n_spikes/offset__alpha   # eta_n from n = n_spikes to n_spikes + N_z/T, summed
         last = 1 + (n_spikes + N_z/n_kept)/offset__alpha
         is_log = int(power__alpha == 1)
-        integral = is_log*log(last/first) + (1 - is_log)*(last**(1 - power__alpha) - first**(1 - power__alpha))/(1 - power__alpha + is_log)
+        q = 1 - power__alpha
+        integral = is_log*log(last/first) + (1 - is_log)*(last**q - first**q)/(q + is_log)
         s = clip(scale__alpha*offset__alpha*integral, floor__alpha*N_z/n_kept, inf)
         n_spikes += N_z/n_kept
         N_z_batch = N_z
@@ -193,6 +197,60 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     alpha.update.when, alpha.update.order = "end", 2
     net.add(alpha=alpha, beta=beta)
     return net
+
+
+def build(
+    n_words: int,
+    n_docs: int,
+    n_topics: int,
+    *,
+    parameters: BatchParameters | None = None,
+    doc_lengths: Sequence[int] | None = None,
+    topic_smoothing: float = 0.0,
+    inhibition: Inhibition | None = None,
+    capacity: int = 2**17,
+    seed: int = 0,
+    prefix: str = "",
+) -> Circuit:
+    """The network with first values: each call of `present` is one mini-batch, of one sweep.
+
+    Parameters
+    ----------
+    n_words, n_docs, n_topics : int
+        V, D (of a mini-batch), K.
+    parameters : BatchParameters, optional
+        Prior and step sizes; the default is what `SemiSpikeLDA` would choose.
+    doc_lengths : sequence of int [doc], optional
+        N_d; the default is 100 each.
+    topic_smoothing : float
+        epsilon.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    capacity : int
+        Most tokens of one call of `present`.
+    seed : int
+        Of the initial weights.
+    prefix : str
+        Begins the names of all objects.
+    """
+    N_d = lengths_of_documents(n_docs, doc_lengths)
+    if parameters is None:
+        parameters = BatchParameters(
+            n_topics,
+            np.full(n_topics, 0.1),
+            word_step=batch_word_step(n_topics, n_words, int(N_d.sum())),
+        )
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
+    M__alpha = rng.normal(1.0, 1.0, (n_topics, n_words))  # appendix "Network initialization"
+    first = {
+        "M__alpha": M__alpha,
+        "n_spikes": np.zeros(n_topics),
+        **fresh_documents(parameters, n_docs, capacity, rng),
+    }
+    sizes = Sizes(n_words, n_docs, n_topics, capacity, capacity=capacity)
+    read = constants(parameters, np.full(n_words, topic_smoothing), N_d, n_docs)
+    net = wire(sizes, inhibition, prefix)
+    return start(net, KEPT, kept_of_weights(first), {**read, "topics.n_kept": 1.0}, inhibition)
 
 
 def constants(

@@ -10,7 +10,7 @@ mini-batch, which stands here literally, with v the running mean square of its d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses
@@ -20,6 +20,7 @@ from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
+from brian_lda.circuit.start import lengths_of_documents, start
 from brian_lda.parameters import BatchParameters, RMSProp
 
 REMEMBERS = True  # the last assignment of every token of the mini-batch
@@ -163,6 +164,59 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     alpha.update.when, alpha.update.order = "end", 2
     net.add(alpha=alpha, beta=beta)
     return net
+
+
+def build(
+    n_words: int,
+    n_docs: int,
+    n_topics: int,
+    *,
+    parameters: BatchParameters | None = None,
+    doc_lengths: Sequence[int] | None = None,
+    topic_smoothing: float = 0.0,
+    inhibition: Inhibition | None = None,
+    capacity: int = 2**17,
+    seed: int = 0,
+    prefix: str = "",
+) -> Circuit:
+    """The network with first values: each call of `present` is one mini-batch, of one sweep.
+
+    Parameters
+    ----------
+    n_words, n_docs, n_topics : int
+        V, D (of a mini-batch), K.
+    parameters : BatchParameters, optional
+        Prior and step sizes; the default is the paper's, eta = 0.5.
+    doc_lengths : sequence of int [doc], optional
+        N_d; the default is 100 each.
+    topic_smoothing : float
+        epsilon.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    capacity : int
+        Most tokens of one call of `present`.
+    seed : int
+        Of the initial weights.
+    prefix : str
+        Begins the names of all objects.
+    """
+    N_d = lengths_of_documents(n_docs, doc_lengths)
+    if parameters is None:
+        parameters = BatchParameters(
+            n_topics, np.full(n_topics, 0.1), word_step=RMSProp(), integrator=INTEGRATOR
+        )
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
+    M__alpha = rng.normal(1.0, 1.0, (n_topics, n_words))  # appendix "Network initialization"
+    first = {
+        "M__alpha": M__alpha,
+        "v__alpha": np.zeros_like(M__alpha),
+        "n_spikes": np.zeros(n_topics),
+        **fresh_documents(parameters, n_docs, capacity, rng),
+    }
+    sizes = Sizes(n_words, n_docs, n_topics, capacity, capacity=capacity)
+    read = constants(parameters, np.full(n_words, topic_smoothing), N_d, n_docs)
+    net = wire(sizes, inhibition, prefix)
+    return start(net, KEPT, kept_of_weights(first), {**read, "topics.n_kept": 1.0}, inhibition)
 
 
 def constants(

@@ -16,8 +16,8 @@ positive   the winner z and its synapses: M^alpha_zw, M^beta_zd, b_z <- tau_2   
 
 with tau_1(x) = log(exp x - 1) and tau_2(x) = log(exp x + 1).
 
-The network below keeps exp M and exp b, the counts themselves: tau_1 takes 1 away, tau_2 adds 1, and
-the rate exp(u) of a topic neuron is a product. Nothing drifts, however long it runs.
+The network below keeps exp M and exp b, the counts themselves: tau_1 takes 1 away, tau_2 adds 1,
+and the rate exp(u) of a topic neuron is a product. Nothing drifts, however long it runs.
 
 A synapse knows that it takes part by coincidence alone: its word (document) neuron has just fired,
 and so has its topic neuron; which of the two rules acts is told by the global phase signal
@@ -37,6 +37,7 @@ from brian_lda.circuit.assignments import NEVER_ASSIGNED, RECALL_EVENT, RECALLED
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
+from brian_lda.circuit.start import start
 
 KEPT = (
     Kept("alpha.w", "topic, word", written_by=("excite", "learn")),
@@ -149,8 +150,44 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     return net
 
 
+def build(
+    n_words: int,
+    n_docs: int,
+    n_topics: int,
+    *,
+    n_tokens: int = 2**17,
+    doc_topic_prior: float = 0.1,
+    topic_word_prior: float = 0.01,
+    inhibition: Inhibition | None = None,
+    prefix: str = "",
+) -> Circuit:
+    """The network with first values, ready for `present`: no token has a topic yet.
+
+    Parameters
+    ----------
+    n_words, n_docs, n_topics : int
+        V, D, K.
+    n_tokens : int
+        Tokens that it can remember; `present` shows at most so many at a time.
+    doc_topic_prior, topic_word_prior : float
+        lambda and varphi.
+    inhibition : Race or Poisson, optional
+        The default is `Race()`.
+    prefix : str
+        Begins the names of all objects.
+    """
+    sizes = Sizes(n_words, n_docs, n_topics, n_tokens, capacity=n_tokens)
+    first = {  # Tab. 1(b), all counts 0
+        "w": np.full((n_topics, n_words), topic_word_prior),
+        "p": np.full((n_docs, n_topics), doc_topic_prior),
+        "c": np.full(n_topics, n_words * topic_word_prior),
+        "z": np.full(n_tokens, NEVER_ASSIGNED, np.int32),
+    }
+    return start(wire(sizes, inhibition, prefix), KEPT, first, {}, inhibition)
+
+
 def kept_of_weights(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What is kept, from M^alpha, M^beta, b and the assignments, as the rate-level twin has them."""
+    """What is kept, from M^alpha, M^beta, b and the assignments of the rate-level twin."""
     return {
         "w": np.exp(state["M__alpha"]),
         "p": np.exp(state["M__beta"]),

@@ -49,6 +49,7 @@ SCHEDULE += ["resets", "end"]
 TICK = 1e-3  # s
 STALLED_AFTER = 100_000  # ticks without a winner, inside Python: minutes
 Values = Mapping[str, np.ndarray | float]  # "object.variable": its value
+Tokens = Sequence[int] | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -177,9 +178,7 @@ class Circuit:
             flat = np.ravel(value) if np.ndim(value) > 1 else value
             setattr(self.network[self.prefix + owner], name, flat)
 
-    def present(
-        self, words: Sequence[int], docs: Sequence[int], tokens: Sequence[int] | None = None
-    ) -> np.ndarray:
+    def present(self, words: Tokens, docs: Tokens, tokens: Tokens | None = None) -> np.ndarray:
         """Show a sequence of tokens: the network infers the topic of each and learns.
 
         Inside Python it runs until every token has its winner. In standalone mode it runs as many
@@ -196,7 +195,7 @@ class Circuit:
         int array [token]
             The winners; in standalone mode they are in `winners.i` once the program has run.
         """
-        index = {"words": words, "documents": docs}
+        index: dict[str, Tokens] = {"words": words, "documents": docs}
         if "tokens" in self.layers:
             index["tokens"] = np.arange(len(words)) if tokens is None else tokens
         length = checked_length(self, index)
@@ -235,7 +234,7 @@ class Circuit:
             self.network.remove(stop)
 
 
-def checked_length(circuit: Circuit, index: Mapping[str, Sequence[int]]) -> int:
+def checked_length(circuit: Circuit, index: Mapping[str, Tokens]) -> int:
     """Number of tokens of a sequence, if the network can show it."""
     found = {name: len(neurons) for name, neurons in index.items()}
     n_tokens, capacity = found["words"], circuit.sizes.capacity

@@ -270,7 +270,7 @@ SUMMED = {"drive": "rate > 0"}
 
 
 def connect_normalisation(net: Circuit) -> None:
-    """Nessler's inhibition: excitability = rate*dt / sum_z exp(u_z), before any topic neuron fires."""
+    """Nessler's inhibition: c = rate*dt / sum_z exp(u_z), before any topic neuron fires."""
     topics, inhibition, name = net.topics, net.inhibition, net.prefix
     summing = Synapses(
         topics,

@@ -109,11 +109,13 @@ class Windowed:
     @property
     def values(self) -> Mapping[str, np.ndarray | float]:
         """Numbers that can change without a rebuild, by "object.variable"."""
-        single = isinstance(self.latency, (int, np.integer))
+        latency = (
+            self.latency if isinstance(self.latency, int) else np.array(self.latency, np.int32)
+        )
         return {
             **excitability_values(self.rate, self.dt, self.normalised),
             "topics.window": self.window,
-            "topics.latency": self.latency if single else np.array(self.latency, np.int32),
+            "topics.latency": latency,
             "inhibition.last": self.last_tick,
             "inhibition.phase": self.last_tick,  # so that the first tick begins a window
         }

@@ -1,8 +1,8 @@
 """Word weights that a monitor can follow.
 
 In the gauge form M^alpha = log(w g), with w in the synapse and g in the topic neuron, and Brian's
-StateMonitor does not record expressions of two objects. A probe is a NeuronGroup with one neuron for
-each chosen synapse, whose `M__alpha` is that synapse's weight at the end of every tick:
+StateMonitor does not record expressions of two objects. A probe is a NeuronGroup with one neuron
+for each chosen synapse, whose `M__alpha` is that synapse's weight at the end of every tick:
 
 >>> probe = add_probe(net, words=[0, 3], topics=[1, 1])              # doctest: +SKIP
 >>> monitor = StateMonitor(probe, "M__alpha", record=True)           # doctest: +SKIP
@@ -22,19 +22,19 @@ from brian_lda.errors import ParameterError
 
 def add_probe(net: Circuit, words: Sequence[int], topics: Sequence[int]) -> NeuronGroup:
     """Add neurons that follow M^alpha of the synapses (words[i], topics[i])."""
-    words, topics = np.asarray(words, np.int32), np.asarray(topics, np.int32)
+    i, j = np.asarray(words, np.int32), np.asarray(topics, np.int32)
     sizes = (len(net.words), len(net.topics))
     in_range = all(
         index.size and 0 <= index.min() <= index.max() < size
-        for index, size in zip((words, topics), sizes, strict=True)
+        for index, size in zip((i, j), sizes, strict=True)
     )
-    if words.shape != topics.shape or not in_range:
+    if i.shape != j.shape or not in_range:
         raise ParameterError(
             f"a probe takes pairs of words in [0, {sizes[0]}) and topics in [0, {sizes[1]}); found "
-            f"{words.tolist()} and {topics.tolist()}."
+            f"{i.tolist()} and {j.tolist()}."
         )
     probe = NeuronGroup(
-        len(words),
+        len(i),
         """
         synapse : integer (constant)
         topic : integer (constant)
@@ -44,8 +44,8 @@ def add_probe(net: Circuit, words: Sequence[int], topics: Sequence[int]) -> Neur
         namespace={},
         name=f"{net.prefix}probe",
     )
-    probe.synapse = words * sizes[1] + topics  # Brian orders them by word, then by topic
-    probe.topic = topics
+    probe.synapse = i * sizes[1] + j  # Brian orders them by word, then by topic
+    probe.topic = j
     rates = "w" in net.alpha.variables
     gauge = "g" in net.topics.variables
     probe.variables.add_reference(

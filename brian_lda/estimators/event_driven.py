@@ -12,6 +12,7 @@ from brian_lda.automatic_steps import (
     event_word_step,
     stream_word_step,
 )
+from brian_lda.algorithms import algorithm_of
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.base import TopicModel, as_source, in_memory
@@ -114,7 +115,12 @@ class EventDrivenModel(TopicModel):
         from brian_lda.simulation.twins import EventDrivenSpiking  # imports Brian2: seconds
 
         network = EventDrivenSpiking(
-            *arguments, seed=seed, initial=initial, pruned=pruned, **spiking_options(self)
+            *arguments,
+            seed=seed,
+            initial=initial,
+            name=algorithm_of(type(self)).name,
+            pruned=pruned,
+            **spiking_options(self),
         )
         network.prepare()  # compiling is not training: `history_` times the iterations
         return network

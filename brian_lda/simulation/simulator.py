@@ -6,8 +6,9 @@ each time with other values, tokens and seed:
 >>> result = simulator.run({"alpha.w": weights, ...}, tokens, dt=1e-3, seed=1)  # doctest: +SKIP
 >>> result["winners.i"]                                                        # doctest: +SKIP
 
-`StandaloneSimulator` (`brian_lda.simulation.standalone`) compiles the circuit to a C++ program once;
-`RuntimeSimulator` (here) runs it inside Python, for small networks and machines without a compiler.
+`StandaloneSimulator` (`brian_lda.simulation.standalone`) compiles the circuit to a C++ program
+once; `RuntimeSimulator` (here) runs it inside Python, for small networks and machines without a
+compiler.
 """
 
 from __future__ import annotations

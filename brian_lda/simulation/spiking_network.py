@@ -1,7 +1,7 @@
 """The one adapter between a network in `models/` and what trains it.
 
-A model declares what it keeps (`KEPT`); saving, restoring, padding, checks and recording follow from
-that. Between two calls of `present` everything that the network knows is held here, as plain
+A model declares what it keeps (`KEPT`); saving, restoring, padding, checks and recording follow
+from that. Between two calls of `present` everything that the network knows is held here, as plain
 arrays: a run that dies changes nothing.
 """
 
@@ -253,8 +253,9 @@ class SpikingNetwork:
         for path, value in self.constants.items():
             owner = path.split(".")[0]
             if owner in n_neurons and np.ndim(value):
-                padded[path] = np.ones(n_neurons[owner])
-                padded[path][: len(value)] = value
+                filled = np.ones(n_neurons[owner])
+                filled[: np.size(value)] = value
+                padded[path] = filled
         return padded
 
     def _limit_values(self) -> Values:

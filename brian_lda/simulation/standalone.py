@@ -2,8 +2,8 @@
 
 The cache (in the folder BRIAN_LDA_CACHE, or the user's cache) holds one folder per program, named
 by the hash of everything that it depends on: the Brian objects of the network with their equations
-and sizes, the versions of Brian and of the compiler. A folder appears by an atomic rename when it is complete;
-of processes that start together one compiles and the others wait (`build_lock`).
+and sizes, the versions of Brian and of the compiler. A folder appears by an atomic rename when it
+is complete; of processes that start together one compiles and the others wait (`build_lock`).
 
 A program compiled elsewhere may be put into the folder "shipped" of the cache, under its portable
 key, which leaves machine and compiler out: then no compiler is needed here

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from brian_lda.algorithms import find_algorithm
 from brian_lda.circuit.circuit import Sizes, Values
 from brian_lda.circuit.inhibition import Inhibition
 from brian_lda.constraints import NO_WINNER, Constraints
@@ -23,12 +25,12 @@ from brian_lda.models import spike_cgs
 from brian_lda.parameters import BatchParameters, EventDrivenParameters, require_map_prior
 from brian_lda.reference.spike_cgs import LogCountSampler
 from brian_lda.simulation.recording import Recording, Spikes
-from brian_lda.simulation.spiking_network import Model, SpikingNetwork
+from brian_lda.simulation.spiking_network import SpikingNetwork
 
 Parameters = EventDrivenParameters | BatchParameters
 
 
-def model_for(name: str, parameters: Parameters) -> Model:
+def model_for(name: str, parameters: Parameters) -> Any:
     """The file of `models/` with the step rules and the integrator that the parameters ask for.
 
     Parameters
@@ -38,13 +40,15 @@ def model_for(name: str, parameters: Parameters) -> Model:
     parameters : EventDrivenParameters or BatchParameters
     """
     offered = []
-    for file in (name, f"{name}_paper"):
-        model = import_module(f"brian_lda.models.{file}")
+    path = find_algorithm(name).load_network().__name__
+    literal = f"{path}_paper"
+    for file in (path, literal) if find_spec(literal) else (path,):
+        model = import_module(file)
         if all(type(getattr(parameters, key)) is rule for key, rule in model.STEPS.items()):
             if parameters.integrator == model.INTEGRATOR:
                 return model
         steps = ", ".join(f"{key}={rule.__name__}" for key, rule in model.STEPS.items())
-        offered.append(f"{steps}, integrator={model.INTEGRATOR!r} (models/{file}.py)")
+        offered.append(f"{steps}, integrator={model.INTEGRATOR!r} ({file})")
     found = ", ".join(f"{key}={type(getattr(parameters, key)).__name__}" for key in model.STEPS)
     raise ParameterError(
         f"in spikes there is {' and '.join(offered)}; found {found}, "
@@ -67,6 +71,8 @@ class EventDrivenSpiking:
         Seeds the initial weights and the spikes.
     initial : dict, optional
         A state as returned by `state` of either twin; the default is the paper's initial weights.
+    name : str, optional
+        Of the algorithm; the default follows from the prior.
     **options
         inhibition, simulator, constraints, pruned: see `SpikingNetwork`.
     """
@@ -79,11 +85,12 @@ class EventDrivenSpiking:
         *,
         seed: int,
         initial: dict[str, np.ndarray] | None = None,
+        name: str | None = None,
         **options: Any,
     ) -> None:
         self.parameters = parameters
-        name = "ed_spike_plsi" if parameters.doc_topic_prior is None else "ed_spike_lda"
-        self._model: Any = model_for(name, parameters)
+        by_prior = "ed_spike_plsi" if parameters.doc_topic_prior is None else "ed_spike_lda"
+        self._model = model_for(name or by_prior, parameters)
         doc_lengths = np.asarray(doc_lengths)
         self.network = SpikingNetwork(
             self._model,
@@ -279,7 +286,7 @@ class MiniBatchSpiking:
         **options: Any,
     ) -> None:
         self.parameters, self.seed, self.n_updates = parameters, seed, 0
-        self._model: Any = model_for(self._name, parameters)
+        self._model = model_for(self._name, parameters)
         self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
         self.set_corpus_size(n_training_tokens)
         self.documents_swapped = 0
