@@ -32,9 +32,9 @@ from pathlib import Path
 
 import brian2
 import numpy as np
-from brian2 import Synapses, prefs, second
+from brian2 import Synapses, TimedArray, get_device, prefs, second
 from brian2.core.base import BrianObject
-from brian2.core.variables import ArrayVariable
+from brian2.core.variables import ArrayVariable, Constant
 from brian2.devices.cpp_standalone.device import CPPStandaloneDevice
 
 import brian_lda.circuit
@@ -104,8 +104,7 @@ def program_key(circuit: Circuit, outputs: tuple[str, ...], *, portable: bool = 
     """Hash that names a compiled network: of everything that the program is made from.
 
     The objects of the network are described one by one (`description`), so that no choice can be
-    forgotten. The files that make them count as well, for what no object shows: functions in C++,
-    patterns of connection.
+    forgotten. The files that make them count as well, for what no object shows: functions in C++.
 
     Parameters
     ----------
@@ -141,21 +140,48 @@ def description(circuit: Circuit) -> list[object]:
         sorted(
             _description_of(brian_object) for brian_object in {id(o): o for o in objects}.values()
         ),
+        _description_of_start(),
     ]
 
 
 def _description_of(brian_object: BrianObject) -> list[str]:
     told = [brian_object.name, type(brian_object).__name__, brian_object.when]
     told += [str(brian_object.order), str(getattr(brian_object, "template", ""))]
+    told.append(brian_object.clock.name)
     for attribute in ("equations", "events", "event_codes", "code", "user_code", "event", "record"):
         told.append(str(getattr(brian_object, attribute, "")))
+    told.append(str(getattr(brian_object, "method_choice", "")))
     namespace = getattr(brian_object, "namespace", None) or {}
-    for name, value in sorted(namespace.items()):
-        is_number = isinstance(value, (int, float, np.number))
-        told.append(f"{name} = {value!r}" if is_number else name)  # functions: in the files
+    for name, value in sorted(namespace.items()):  # functions: in the files
+        told.append(name if callable(value) else f"{name} = {np.array(value).tolist()!r}")
+        if isinstance(value, TimedArray):
+            told.append(f"{np.array(value.values).tolist()!r} every {float(value.dt)!r}")
     for name, variable in sorted(getattr(brian_object, "variables", {}).items()):
         told += [name, type(variable).__name__, str(getattr(variable, "dtype", ""))]
         told += [str(getattr(variable, "size", "")), str(getattr(variable, "expr", ""))]
+        told += [getattr(getattr(variable, "owner", None), "name", "")]  # linked variables
+        told += [repr(variable.value) if isinstance(variable, Constant) else ""]
+    return told
+
+
+def _description_of_start() -> list[object]:
+    """What was set and connected while the network was assembled: part of a program as well.
+
+    Inside Python there is no program, and nothing to tell.
+    """
+    device = get_device()
+    if not isinstance(device, CPPStandaloneDevice):
+        return []
+    told: list[object] = []
+    for action, arguments in device.main_queue:
+        if action == "run_code_object":
+            code_object = arguments[0]
+            code = str(code_object.code).replace(code_object.name, "")  # it may have been counted
+            told.append(sorted(code.splitlines()))  # the order of some lines is left to chance
+        elif "defaultclock" not in str(arguments):  # no part of our networks
+            told.append([action, str(arguments)])
+    for name, values in sorted(device.static_arrays.items()):
+        told.append([name, hashlib.sha256(np.asarray(values).tobytes()).hexdigest()])
     return told
 
 

@@ -34,10 +34,11 @@ TABLE = {
     "initial_weights": "errors parameters",
     "files": "errors",
     "corpus": "errors",
-    "circuit": DATA,
+    "circuit": f"{DATA} automatic_steps initial_weights",  # `start`: values for scripts
     "models": "errors parameters automatic_steps initial_weights circuit",
     "reference": f"{DATA} initial_weights corpus",
-    "simulation": f"{DATA} initial_weights corpus circuit models reference",  # see NARROW
+    # see NARROW
+    "simulation": f"{DATA} algorithms initial_weights corpus circuit models reference",
     "evaluation": "errors corpus reference",
     "plotting": "errors",
     "estimators": f"{DATA} algorithms automatic_steps initial_weights files corpus reference "
