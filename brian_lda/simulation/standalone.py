@@ -2,8 +2,9 @@
 
 The cache (in the folder BRIAN_LDA_CACHE, or the user's cache) holds one folder per program, named
 by the hash of everything that it depends on: the Brian objects of the network with their equations
-and sizes, the versions of Brian and of the compiler. A folder appears by an atomic rename when it
-is complete; of processes that start together one compiles and the others wait (`build_lock`).
+and sizes, the versions of Brian and of the compiler (`program_key`). A folder appears by an atomic
+rename when it is complete; of processes that start together one compiles and the others wait
+(`build_lock`).
 
 A program compiled elsewhere may be put into the folder "shipped" of the cache, under its portable
 key, which leaves machine and compiler out: then no compiler is needed here
@@ -15,12 +16,9 @@ that dies or fills the disk leaves everything that was there before untouched.
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import json
 import logging
 import os
-import platform
 import shutil
 import signal
 import subprocess
@@ -30,18 +28,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import brian2
 import numpy as np
-from brian2 import Synapses, TimedArray, get_device, prefs, second
-from brian2.core.base import BrianObject
-from brian2.core.variables import ArrayVariable, Constant
+from brian2 import Synapses, prefs, second
+from brian2.core.variables import ArrayVariable
 from brian2.devices.cpp_standalone.device import CPPStandaloneDevice
 
-import brian_lda.circuit
 from brian_lda.circuit.circuit import Circuit, Values, stalled_message
 from brian_lda.corpus.locate import cache_dir
 from brian_lda.errors import BuildError, SimulationError
 from brian_lda.simulation.build_lock import sole_builder
+from brian_lda.simulation.program_key import compiler, program_key
 from brian_lda.simulation.simulator import (
     Arrays,
     Assemble,
@@ -67,7 +63,7 @@ def cache_folder() -> Path:
 
 def compiler_found() -> bool:
     """Whether a C++ compiler and make can be called."""
-    return bool(shutil.which(_compiler()) and shutil.which("make"))
+    return bool(shutil.which(compiler()) and shutil.which("make"))
 
 
 def _scratch_folder(n_values: int) -> Path:
@@ -78,10 +74,6 @@ def _scratch_folder(n_values: int) -> Path:
         if shutil.disk_usage(memory).free > needed:
             return memory
     return Path(tempfile.gettempdir())
-
-
-def _compiler() -> str:
-    return os.environ.get("CXX", "g++")
 
 
 def shipped_folder() -> Path:
@@ -98,91 +90,6 @@ def programs_used() -> Iterator[dict[str, Path]]:
         yield used
     finally:
         _RECORDS.remove(used)
-
-
-def program_key(circuit: Circuit, outputs: tuple[str, ...], *, portable: bool = False) -> str:
-    """Hash that names a compiled network: of everything that the program is made from.
-
-    The objects of the network are described one by one (`description`), so that no choice can be
-    forgotten. The files that make them count as well, for what no object shows: functions in C++.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    outputs : tuple of str
-    portable : bool
-        The same on every machine.
-    """
-    digest = hashlib.sha256()
-    folder = Path(brian_lda.circuit.__file__).parent
-    for file in (*sorted(folder.glob("*.py")), Path(__file__)):
-        digest.update(ast.dump(ast.parse(file.read_text())).encode())  # comments do not count
-    versions: tuple[str, ...] = (brian2.__version__, platform.machine())
-    versions += tuple(prefs.codegen.cpp.extra_compile_args_gcc)
-    if not portable:  # -march=native: a program belongs to the machine that compiled it
-        compiler = subprocess.run(
-            [_compiler(), "--version"], capture_output=True, text=True, check=False
-        ).stdout
-        versions += (compiler, platform.node())
-    digest.update(json.dumps([description(circuit), outputs, versions], sort_keys=True).encode())
-    return digest.hexdigest()[:24]
-
-
-def description(circuit: Circuit) -> list[object]:
-    """Everything that a network's objects say about themselves, as plain data."""
-    objects = list(circuit.network.objects)
-    for brian_object in objects:
-        objects += brian_object.contained_objects
-    return [
-        list(circuit.network.schedule),
-        circuit.first_values,
-        circuit.recorded,
-        sorted(
-            _description_of(brian_object) for brian_object in {id(o): o for o in objects}.values()
-        ),
-        _description_of_start(),
-    ]
-
-
-def _description_of(brian_object: BrianObject) -> list[str]:
-    told = [brian_object.name, type(brian_object).__name__, brian_object.when]
-    told += [str(brian_object.order), str(getattr(brian_object, "template", ""))]
-    told.append(brian_object.clock.name)
-    for attribute in ("equations", "events", "event_codes", "code", "user_code", "event", "record"):
-        told.append(str(getattr(brian_object, attribute, "")))
-    told.append(str(getattr(brian_object, "method_choice", "")))
-    namespace = getattr(brian_object, "namespace", None) or {}
-    for name, value in sorted(namespace.items()):  # functions: in the files
-        told.append(name if callable(value) else f"{name} = {np.array(value).tolist()!r}")
-        if isinstance(value, TimedArray):
-            told.append(f"{np.array(value.values).tolist()!r} every {float(value.dt)!r}")
-    for name, variable in sorted(getattr(brian_object, "variables", {}).items()):
-        told += [name, type(variable).__name__, str(getattr(variable, "dtype", ""))]
-        told += [str(getattr(variable, "size", "")), str(getattr(variable, "expr", ""))]
-        told += [getattr(getattr(variable, "owner", None), "name", "")]  # linked variables
-        told += [repr(variable.value) if isinstance(variable, Constant) else ""]
-    return told
-
-
-def _description_of_start() -> list[object]:
-    """What was set and connected while the network was assembled: part of a program as well.
-
-    Inside Python there is no program, and nothing to tell.
-    """
-    device = get_device()
-    if not isinstance(device, CPPStandaloneDevice):
-        return []
-    told: list[object] = []
-    for action, arguments in device.main_queue:
-        if action == "run_code_object":
-            code_object = arguments[0]
-            code = str(code_object.code).replace(code_object.name, "")  # it may have been counted
-            told.append(sorted(code.splitlines()))  # the order of some lines is left to chance
-        elif "defaultclock" not in str(arguments):  # no part of our networks
-            told.append([action, str(arguments)])
-    for name, values in sorted(device.static_arrays.items()):
-        told.append([name, hashlib.sha256(np.asarray(values).tobytes()).hexdigest()])
-    return told
 
 
 class StandaloneSimulator:
@@ -365,7 +272,7 @@ def _generate_and_compile(
     except RuntimeError as error:
         raise BuildError(
             f"the C++ compiler could not build the network ({error}). Try it by hand with "
-            f"`{_compiler()} --version`, or use simulator='numpy'."
+            f"`{compiler()} --version`, or use simulator='numpy'."
         ) from error
     finally:
         prefs.devices.cpp_standalone.extra_make_args_unix = jobs
