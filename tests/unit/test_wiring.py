@@ -2,7 +2,8 @@
 
 Every test here fails when one line of wiring is wrong, though all parts are right (the faults that
 were tried: group "wiring" of tests/mutation/targets.toml). The same for what networks start from
-and how fast they forget it: test_wiring_steps.py; for studies and runs: test_wiring_study.py.
+and how fast they forget it: test_wiring_steps.py; for studies and runs:
+test_wiring_study.py, test_wiring_runs.py.
 """
 
 from __future__ import annotations
