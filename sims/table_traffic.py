@@ -5,8 +5,8 @@
 semi-SpikeLDA gives Phi; each topic keeps its 200 most probable words (the paper's pruning) and the
 topic neurons are placed on 4, 8 and 16 chips by mtkahypar, in index order and at random. For each
 placement: multicast packets per token of the training corpus (`brian_lda.hardware.checker`), and
-for a sample of its tokens the packets that the pruned ed-SpikeLDA network counts in Brian2
-(`brian_lda.hardware.packets`) beside the checker's figure for the same sample.
+for a sample of its tokens the packets counted from the spikes of the pruned ed-SpikeLDA network in
+Brian2 (`brian_lda.hardware.packets`) beside the checker's figure for the same sample.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from brian_lda.hardware import (
     prune_words,
     random_placement,
 )
-from brian_lda.hardware.packets import count_packets
+from brian_lda.hardware.packets import PACKETS, count_packets
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.simulation.twins import EventDrivenSpiking
 from study.script import Study, run_study
@@ -65,6 +65,7 @@ def make(study: Study) -> None:
         words, docs = corpus.tokens()
         drawn = rng.permutation(len(words))[: scale.sample]
         words, docs = words[drawn], docs[drawn]
+        network.present(words, docs, record=PACKETS)
         for n_chips in scale.chips:
             placements = {
                 "mtkahypar": hypergraph_placement(pruned.private, word_counts, n_chips, seed=0),
@@ -75,7 +76,7 @@ def make(study: Study) -> None:
                 whole = count_traffic(chip_of_topic, n_chips, pruned.private, word_counts)
                 sample = np.bincount(words, minlength=corpus.n_words)
                 expected = count_traffic(chip_of_topic, n_chips, pruned.private, sample)
-                counted = count_packets(network, words, docs, chip_of_topic, n_chips)
+                counted = count_packets(network.network, chip_of_topic, n_chips)
                 rows.append(
                     {
                         "corpus": name, "K": K, "n_private": scale.n_private, "chips": n_chips,

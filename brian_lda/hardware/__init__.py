@@ -11,7 +11,7 @@ workload          rates and private words, measured in a run or synthetic
 partition         topics on chips: hypergraph partitioning, index order, random
 checker           limits and traffic recomputed from a placement, independently
 locality          proof from the Brian objects that spikes alone cross; `network_audit` by name
-packets           packets between chips, counted by a spiking network while it runs
+packets           packets between chips, counted from the spikes that a network has fired
 energy, memory    dynamic + static energy of a token; memory of every algorithm
 report            all of it for one network and one chip; `report_page` shows it
 ================  ===============================================================================

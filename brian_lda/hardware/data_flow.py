@@ -1,12 +1,12 @@
 """What each statement of a Brian network reads and writes, and on which chip it runs.
 
 The network is cut as finely as it can be: topic neuron z and every synapse onto it live on a chip
-of their own, each other group (words, documents, inhibition, pacer, ...) lives elsewhere, and a
-synapse onto such a group lives with its target. `DataFlow` takes the code that Brian would compile
-(pathways, thresholds, resets, regular code, summed variables, monitors) and resolves each name
-through subexpressions and linked variables to the array that holds the value, and to those elements
-of it that are meant: a linked variable with an index can be another topic's. The conclusions are
-drawn in `brian_lda.hardware.locality`.
+of their own, each other group (words, documents, inhibition, pacer, ...) lives elsewhere. A synapse
+onto such a group lives with its target, and the feed of a clamped layer with its layer. `DataFlow`
+takes the code that Brian would compile (pathways, thresholds, resets, regular code, summed
+variables, monitors). It resolves each name through subexpressions and linked variables to the array
+that holds the value, and to those elements of it that are meant: a linked variable with an index
+can be another topic's. The conclusions are drawn in `brian_lda.hardware.locality`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from brian2.parsing.statements import parse_statement
 from brian2.synapses.synapses import SummedVariableUpdater, SynapticPathway
 from brian2.utils.stringtools import get_identifiers
 
-from brian_lda.circuit.circuit import FirstValue
-from brian_lda.circuit.clamped_layer import ClampedLayer
+from brian_lda.circuit.clamped_layer import ClampedLayer, TokenFeed
 from brian_lda.errors import UnsupportedNetworkError
 
 TOPIC_CHIP = "chip of the topic"
@@ -113,12 +112,13 @@ class DataFlow:
     network : Network
         Built under Brian's runtime device; nothing is compiled or run.
     topics : Group
-    first_values : sequence of (group, variable, expression)
-        Set at the start of every run.
+    first_values : sequence of (str, str or int)
+        "object.variable", as the network names the object, and the expression that it is set to at
+        the start of every run.
     """
 
     def __init__(
-        self, network: Network, topics: Group, first_values: Sequence[FirstValue] = ()
+        self, network: Network, topics: Group, first_values: Sequence[tuple[str, str | int]] = ()
     ) -> None:
         self.topics = topics
         self._topic_of_synapse: dict[str, np.ndarray] = {}
@@ -138,8 +138,9 @@ class DataFlow:
             )
         self.runners = [obj for obj in objects if isinstance(obj, CodeRunner)]
         self.flows = [flow for runner in self.runners for flow in self._flows_of(runner)]
-        for group, name, value in first_values:
-            self.flows += self._flows("first values", group, f"{name} = {value}", times=0)
+        for path, value in first_values:
+            owner, name = path.split(".")
+            self.flows += self._flows("first values", network[owner], f"{name} = {value}", times=0)
         self.written = {flow.target.key for flow in self.flows}
 
     def spread(self, start: set[Key], carries: Callable[[Flow, Access], bool]) -> set[Key]:
@@ -161,6 +162,8 @@ class DataFlow:
             return name, None if topic is None else topic[group.start : group.stop]
         if group.name == self.topics.name:
             return TOPIC_CHIP, np.arange(len(self.topics))
+        if isinstance(group, TokenFeed):
+            return self.home(group.variables["_spikespace"].owner)
         if isinstance(group, Synapses):
             target = group.target.source if isinstance(group.target, Subgroup) else group.target
             name, topic = self.home(target)  # synapses index the whole group, not the subgroup

@@ -3,7 +3,7 @@
 From the statements of the Brian objects themselves (`brian_lda.hardware.data_flow`, which says what
 lives where) the audit follows two kinds of values:
 
-private     what the network writes on a topic's chip (weights, eligibilities, u, a_z, n_z, ...) and
+private     what the network writes on a topic's chip (weights, eligibilities, rate, g, ...), and
             whatever is computed from these;
 free        what the network never writes (set before a run, copied to every chip), and the clock.
 
@@ -11,15 +11,22 @@ A private value that is read or written across homes is a *parameter crossing*. 
 
 spike       an event and its address. A condition may read anything on its own chip: what leaves is
             the event, and what its receivers do with it is counting.
-spike time  one declared variable of the topic neuron, `log_latency` in a race, read by the pathway
-            that its own event triggers. In a race time is continuous and Brian's clock is not: the
-            neuron draws the time of its spike, log(-log(rand)) - u, and the synapse reads as a
-            number what a chip would see as the moment of arrival. Only a value that is drawn
-            counts: one written without a random number would be u in disguise. No other variable
-            is known by its name.
+spike time  one declared variable of the topic neuron, read by a pathway that its own event
+            triggers: `latency` in a race, `arrival` in a window. In a race time is continuous and
+            Brian's clock is not: the neuron draws the time of its spike, -log(rand)/rate, and the
+            synapse reads as a number what a chip would see as the moment of arrival. Only a value
+            that the neuron draws counts: one written without a random number of its own would be
+            the rate in disguise. No other variable is known by its name.
+
+            The inhibitory neuron spikes in its turn, and its spike carries its time, `t_first`, to
+            the topic neurons. That is a spike time and nothing else, because t_first is computed
+            from spike times alone: every statement that writes it reads spike times as they
+            arrive, t_first itself and free values, and draws nothing. Any variable outside the
+            topics' chips of which this holds may be read by the pathways that its own neuron's
+            events trigger.
 signal      a number computed from spikes, times and free values alone (`accepted`, `counting`, ...)
-copy        the same, kept by a neuron that excites topics (n_beta, eta_n__beta, ...): a chip can
-            keep a copy from the spikes that reach it anyway.
+copy        the same, kept by a neuron that excites topics and hears none of them (n_beta, gain,
+            ...): a chip can keep a copy from the spikes that reach it anyway.
 noise       a random number that depends on nothing private (a packet that is lost on its way): a
             chip can draw it itself.
 
@@ -32,6 +39,7 @@ Not seen: what the host does between runs, and what a user's function reads besi
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,10 +49,11 @@ from brian2.synapses.synapses import SynapticPathway
 
 from brian_lda.circuit.circuit import Circuit
 from brian_lda.errors import UnsupportedNetworkError
-from brian_lda.hardware.data_flow import OTHER_TOPIC, TOPIC_CHIP, Access, DataFlow, Flow
+from brian_lda.hardware.data_flow import OTHER_TOPIC, TOPIC_CHIP, Access, DataFlow, Flow, Key
 
 PARAMETER_CROSSING = "parameter crossing"
 NOT_SYNAPSE_LOCAL = "not synapse-local, stays on chip"
+SPIKE_TIMES = ("latency", "arrival")  # of topic neurons: in a race, in a window
 
 
 @dataclass(frozen=True)
@@ -142,7 +151,10 @@ class LocalityReport:
 
 
 def audit(
-    network: Circuit | Network, *, topics: str = "topics", spike_time: str = "log_latency"
+    network: Circuit | Network,
+    *,
+    topics: str = "topics",
+    spike_times: Collection[str] = SPIKE_TIMES,
 ) -> LocalityReport:
     """Follow every value through a network that is cut by topics.
 
@@ -152,12 +164,15 @@ def audit(
         Built under Brian's runtime device (nothing is compiled or run). A circuit's first values
         are followed, too.
     topics : str
-        Name of the topic neurons' group.
-    spike_time : str
-        Their variable that stands for the moment of a spike, if they have one.
+        Name of the topic neurons' group, without a circuit's prefix.
+    spike_times : collection of str
+        Their variables that stand for the moment of a spike, if they have any.
     """
-    first_values = network.first_values if isinstance(network, Circuit) else []
-    network = network.network if isinstance(network, Circuit) else network
+    first_values: list[tuple[str, str | int]] = []
+    if isinstance(network, Circuit):
+        prefix, topics = network.prefix, network.prefix + topics
+        first_values = [(prefix + path, value) for path, value in network.first_values]
+        network = network.network
     names = sorted(obj.name for obj in network.objects)
     if topics not in names:
         raise UnsupportedNetworkError(
@@ -165,7 +180,7 @@ def audit(
             f"{names}. Pass the group's name as `topics`."
         )
     data = DataFlow(network, network[topics], first_values)
-    rules = _Rules(data, spike_time)
+    rules = _Rules(data, spike_times)
     crossings, violations = rules.spikes(), rules.gathered()
     for flow in data.flows:
         if not flow.is_observer:
@@ -179,13 +194,10 @@ def audit(
 class _Rules:
     """What is private in a network, and what each statement does with it."""
 
-    def __init__(self, data: DataFlow, spike_time: str) -> None:
+    def __init__(self, data: DataFlow, spike_times: Collection[str]) -> None:
         self.data, flows = data, data.flows
-        drawn = data.spread({f.target.key for f in flows if f.draws}, lambda flow, read: True)
-        time = id(data.topics.variables.get(spike_time))
-        writers = [flow for flow in flows if flow.target.key == time]
-        is_drawn = all(f.draws or any(r.key in drawn for r in f.reads) for f in writers)
-        self._spike_time = time if is_drawn else None
+        self._times = self._declared_times(spike_times)
+        self._add_derived_times()
         self._private = data.spread(
             {f.target.key for f in flows if f.target.home == TOPIC_CHIP},
             lambda flow, read: not self._is_spike_time(flow, read),
@@ -194,13 +206,45 @@ class _Rules:
             {f.target.key for f in flows if f.draws and f.home != TOPIC_CHIP},
             lambda flow, read: flow.target.home != TOPIC_CHIP,
         )
-        self._exciting = {  # groups of neurons with synapses onto topics
-            runner.source.name
+        arrivals = {  # of spikes: from which group, to which home
+            (runner.source.name, data.home(runner.source)[0], data.home(runner.group)[0])
             for runner in data.runners
-            if isinstance(runner, SynapticPathway)
-            and runner.prepost == "pre"
-            and data.home(runner.group)[0] == TOPIC_CHIP
+            if isinstance(runner, SynapticPathway) and runner.prepost == "pre"
         }
+        hears_topics = {to for _, source, to in arrivals if source == TOPIC_CHIP}
+        self._exciting = {
+            name for name, home, to in arrivals if to == TOPIC_CHIP and home not in hears_topics
+        }
+
+    def _declared_times(self, names: Collection[str]) -> dict[Key, str]:
+        """The topic neurons' spike times, as far as they are drawn there, and their home."""
+        topics, flows = self.data.topics, self.data.flows
+        drawn = self.data.spread(  # by the neurons; what synapses draw, such as rounding, is theirs
+            {f.target.key for f in flows if f.draws and f.group.name == topics.name},
+            lambda flow, read: flow.group.name == topics.name,
+        )
+        times: dict[Key, str] = {}
+        for key in (id(topics.variables[name]) for name in names if name in topics.variables):
+            writers = [flow for flow in flows if flow.target.key == key]
+            if all(f.draws or any(read.key in drawn for read in f.reads) for f in writers):
+                times[key] = TOPIC_CHIP
+        return times
+
+    def _add_derived_times(self) -> None:
+        """What is computed elsewhere from spike times alone, such as the earliest of them."""
+        writers: dict[Key, list[Flow]] = {}
+        for flow in self.data.flows:
+            if flow.target.home != TOPIC_CHIP and flow.target.variable is not None:
+                writers.setdefault(flow.target.key, []).append(flow)
+        n_before = -1
+        while len(self._times) > n_before:
+            n_before = len(self._times)
+            for key, flows in writers.items():
+                reads = [(flow, read) for flow in flows for read in flow.reads if read.key != key]
+                written = [pair for pair in reads if pair[1].key in self.data.written]
+                are_times = bool(written) and all(self._is_spike_time(*pair) for pair in written)
+                if are_times and not any(flow.draws for flow in flows):
+                    self._times[key] = flows[0].target.home
 
     def values(self, flow: Flow) -> tuple[list[Crossing], list[Violation]]:
         """What one statement takes from another home or brings to one."""
@@ -277,7 +321,8 @@ class _Rules:
         ]
 
     def _is_spike_time(self, flow: Flow, read: Access) -> bool:
-        return read.key == self._spike_time and read.away > 0 and flow.arrives_from == TOPIC_CHIP
+        """Whether a pathway reads the time of the spikes that trigger it."""
+        return read.away > 0 and self._times.get(read.key, "nowhere") == flow.arrives_from
 
     def _kind(self, flow: Flow, read: Access) -> str:
         if self._is_spike_time(flow, read):

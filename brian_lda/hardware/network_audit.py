@@ -2,44 +2,67 @@
 
 from __future__ import annotations
 
-import numpy as np
+from importlib import import_module
+from importlib.util import find_spec
+
 from brian2 import BrianLogger
 
-from brian_lda.algorithms import SPIKING, Algorithm, find_algorithm
-from brian_lda.circuit.circuit import Circuit, Shape
-from brian_lda.circuit.inhibition import Race
+from brian_lda.algorithms import SPIKING, find_algorithm
+from brian_lda.circuit.chips import add_limits
+from brian_lda.circuit.circuit import Sizes
+from brian_lda.circuit.inhibition import Inhibition
+from brian_lda.constraints import NO_CONSTRAINTS, Constraints
 from brian_lda.hardware.locality import LocalityReport, audit
-from brian_lda.parameters import BatchParameters, EventDrivenParameters
-from brian_lda.simulation.simulator import brian_settings
+from brian_lda.simulation.recording import add_recorders
+from brian_lda.simulation.simulator import brian_device
 
-# Sizes make no difference: the audit follows variables, not values.
-K = 3
-SHAPE = Shape(n_words=4, n_docs=2, n_topics=K, capacity=8, n_tokens=5)
+# Parameter bytes grow with K, which is known here; else sizes make no difference: the audit follows
+# variables, not values.
+SIZES = Sizes(n_words=4, n_docs=2, n_topics=3, n_tokens=5, capacity=8)
+AS_PRINTED = "_paper"  # ends the name of a network with the paper's literal steps
 
 
-def audit_algorithm(name: str) -> LocalityReport:
-    """Audit the network of an algorithm with its default equations.
+def network_names() -> list[str]:
+    """Every network of `models/`: "ed_spike_lda", and "ed_spike_lda_paper" where there is one."""
+    return [
+        algorithm.name + form
+        for algorithm in SPIKING
+        for form in ("", AS_PRINTED)
+        if find_spec(f"{algorithm.network}{form}") is not None
+    ]
+
+
+def audit_algorithm(
+    name: str,
+    inhibition: Inhibition | None = None,
+    *,
+    constraints: Constraints = NO_CONSTRAINTS,
+    pruned: bool = False,
+    record: tuple[str, ...] = (),
+) -> LocalityReport:
+    """Audit the network of an algorithm, with K = 3 topics.
 
     Parameters
     ----------
     name : str
-        Of a spiking algorithm, for example "ed_spike_lda".
+        One of `network_names()`.
+    inhibition : Race, Poisson, Windowed, ..., optional
+        The default is the network's own.
+    constraints : Constraints, optional
+        Limits of the chips.
+    pruned : bool
+        Whether some words have no synapse of their own.
+    record : tuple of str
+        Layers to record (`brian_lda.simulation.recording`).
     """
-    algorithm = find_algorithm(name, SPIKING)
+    if name not in network_names():
+        find_algorithm(name, SPIKING)  # says which there are
+    algorithm = find_algorithm(name.removesuffix(AS_PRINTED), SPIKING)
+    form = name.removeprefix(algorithm.name)
+    model = import_module(f"{algorithm.network}{form}")
     BrianLogger.suppress_name("unused_brian_object")  # it is looked at, and never run
-    with brian_settings("runtime", "numpy"):
-        return audit(_default_network(algorithm))
-
-
-def _default_network(algorithm: Algorithm) -> Circuit:
-    """The network, with the prior and the step rules that its kind takes."""
-    build = algorithm.load_network().build
-    offset = algorithm.prior_offset
-    lamda = np.full(K, 0.1 + (offset or 0.0))
-    if algorithm.iteration == "sweep":
-        return build(SHAPE, Race())
-    if algorithm.iteration == "mini-batch":
-        return build(BatchParameters(K, lamda), SHAPE, Race())
-    if offset is None:  # pLSI: neither on theta nor on phi
-        return build(EventDrivenParameters(K, None), SHAPE, Race())
-    return build(EventDrivenParameters(K, lamda, epsilon=0.01), SHAPE, Race())
+    with brian_device("runtime", "numpy"):
+        net = model.wire(SIZES, inhibition)
+        add_limits(net, constraints, model.KEPT, pruned=pruned)
+        add_recorders(net, record)
+        return audit(net)

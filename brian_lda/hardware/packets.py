@@ -1,26 +1,21 @@
-"""Packets between chips, counted by the spiking network itself while it runs.
+"""Packets between chips, counted from the spikes that a network has fired.
 
-One router neuron per chip is added to the network, with a synapse from every word, document and
-topic neuron. A synapse counts a packet when its neuron fires, if that neuron's spike has to enter
-the router's chip: a chip other than the neuron's own, with a topic neuron that has a synapse for it
-(conventions: head of `brian_lda.hardware.checker`, which computes the same figures from counts).
+A recorded spike of a word, document or topic neuron is a packet for each chip that it has to enter:
+a chip other than the neuron's own, with a topic neuron that has a synapse for it (conventions: head
+of `brian_lda.hardware.checker`, which computes the same figures from counts of tokens).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
-from brian2 import NeuronGroup, Synapses, ms
 
-from brian_lda.circuit.circuit import Circuit
-from brian_lda.simulation.spiking_network import CircuitRunner
-from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.errors import ParameterError
+from brian_lda.simulation.recording import Recording
+from brian_lda.simulation.spiking_network import SpikingNetwork
 
-SOURCES = ("words", "documents", "topics")
+PACKETS = Recording(("word", "document"))  # what to record; the winners come in any case
 
 
 @dataclass(frozen=True)
@@ -46,82 +41,39 @@ class CountedPackets:
 
 
 def count_packets(
-    network: EventDrivenSpiking,
-    words: np.ndarray,
-    docs: np.ndarray,
-    chip_of_topic: np.ndarray,
-    n_chips: int,
+    network: SpikingNetwork, chip_of_topic: np.ndarray, n_chips: int
 ) -> CountedPackets:
-    """Show tokens to a copy of the network on several chips; the network itself stays as it is.
+    """Count the packets of the latest recorded run, had it been on several chips.
 
     Parameters
     ----------
-    network : EventDrivenSpiking
-        With `Race` inhibition, so that a token is presented in one tick.
-    words, docs : int array [token]
+    network : SpikingNetwork
+        After `present(..., record=PACKETS)`. With `Race` inhibition a token is presented in one
+        tick; else its word and its document fire in every tick until there is a winner.
     chip_of_topic : int array [topic]
     n_chips : int
     """
-    chip_of_topic = np.asarray(chip_of_topic)
-    shape, runner = network._shape, network._runner
-    connected = np.ones((shape.n_words, shape.n_topics), bool)
+    found = {} if network.spikes is None else network.spikes.index
+    if not found.keys() >= {"word", "document"}:
+        raise ParameterError(
+            f"packets are counted from the spikes of words and documents; found {[*found]}. "
+            "Present the tokens with record=PACKETS."
+        )
+    chip_of_topic, sizes = np.asarray(chip_of_topic), network.sizes
+    connected = np.ones((sizes.n_words, sizes.n_topics), bool)
     if network.pruned is not None:
         connected = network.pruned.private.T
     on_chip = np.stack([connected[:, chip_of_topic == c].sum(axis=1) for c in range(n_chips)], 1)
-    home = {
-        "words": on_chip.argmax(axis=1),
-        "documents": np.arange(shape.n_docs) % n_chips,
-        "topics": chip_of_topic,
-    }
-    reaches = {
-        "words": on_chip > 0,
-        "documents": np.ones((shape.n_docs, n_chips), bool),
-        "topics": np.ones((shape.n_topics, n_chips), bool),
-    }
-    counting = CircuitRunner(
-        partial(build_with_routers, runner._build, n_chips),
-        {**runner._key, "routers": n_chips},
-        runner.inhibition,
-        runner._kind,
-        runner.constraints,
-    )
-    values, constants = dict(network._values), dict(network._constants)
-    for name in SOURCES:
-        enters = reaches[name] & (home[name][:, None] != np.arange(n_chips))
-        constants[f"packets_{name}.enters"] = enters.astype(np.int32).ravel()
-        values[f"packets_{name}.n_sent"] = np.zeros(enters.size, np.int32)
-    _, values = counting.run(
-        shape,
-        values,
-        {"words": np.asarray(words, np.int32), "documents": np.asarray(docs, np.int32)},
-        entropy=[network._seed, 5],
-        constants=constants,
-        between=network._fold_offsets,
-    )
-    sent = {}
-    for name in SOURCES:
-        n_sent = values[f"packets_{name}.n_sent"].reshape(-1, n_chips)
-        sent[name] = np.stack([n_sent[home[name] == c].sum(axis=0) for c in range(n_chips)])
-    return CountedPackets(len(words), *(sent[name] for name in SOURCES))
 
+    def packets(layer: str, home: np.ndarray, reaches: np.ndarray) -> np.ndarray:
+        enters = reaches & (home[:, None] != np.arange(n_chips))
+        n_sent = np.bincount(found[layer], minlength=len(home))[:, None] * enters
+        return np.stack([n_sent[home == c].sum(axis=0) for c in range(n_chips)])
 
-def build_with_routers(build: Callable[..., Circuit], n_chips: int, **arguments: Any) -> Circuit:
-    """The circuit of `build` with a router for each chip."""
-    circuit = build(**arguments)
-    routers = NeuronGroup(n_chips, "", clock=circuit.clock, name="routers")
-    circuit.network.add(routers)
-    sources = {**circuit.layers, "topics": circuit.topics}
-    for name in SOURCES:
-        packets = Synapses(
-            sources[name],
-            routers,
-            "enters : integer\nn_sent : integer",
-            on_pre={"send": "n_sent += enters"},
-            delay={"send": 0 * ms},
-            clock=circuit.clock,
-            name=f"packets_{name}",
-        )
-        packets.connect()
-        packets.send.when = "end"
-        circuit.network.add(packets)
-    return circuit
+    everywhere = np.ones((1, n_chips), bool)
+    return CountedPackets(
+        n_tokens=len(found["topic"]),
+        word=packets("word", on_chip.argmax(axis=1), on_chip > 0),
+        document=packets("document", np.arange(sizes.n_docs) % n_chips, everywhere),
+        winner=packets("topic", chip_of_topic, everywhere),
+    )
