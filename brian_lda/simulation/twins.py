@@ -22,7 +22,12 @@ from brian_lda.constraints import NO_WINNER, Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.initial_weights import initial_state, word_prior_vector, word_smoothing
 from brian_lda.models import spike_cgs
-from brian_lda.parameters import BatchParameters, EventDrivenParameters, require_map_prior
+from brian_lda.parameters import (
+    BatchParameters,
+    EventDrivenParameters,
+    PrunedWords,
+    require_map_prior,
+)
 from brian_lda.reference.spike_cgs import LogCountSampler
 from brian_lda.simulation.recording import Recording, Spikes
 from brian_lda.simulation.spiking_network import SpikingNetwork
@@ -121,6 +126,11 @@ class EventDrivenSpiking:
     def spikes(self) -> Spikes | None:
         """What the latest `present(..., record=...)` recorded."""
         return self.network.spikes
+
+    @property
+    def pruned(self) -> PrunedWords | None:
+        """The words with a synapse of their own; None: all."""
+        return self.network.pruned
 
     @property
     def M__alpha(self) -> np.ndarray:
