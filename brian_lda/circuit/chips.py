@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from brian2 import NeuronGroup, Synapses
+from brian2.core.variables import Subexpression
 
 from brian_lda.circuit.circuit import Circuit, Sizes, Values, no_delay
 from brian_lda.circuit.kept import Kept
@@ -64,11 +65,16 @@ def add_limits(
 
 
 def _add_sharing(net: Circuit) -> None:
+    own, shared = "int(shared_rate == 0)", "int(shared_rate > 0)"
+    if isinstance(net.topics.variables["u"], Subexpression):  # inputs make the rate
+        share = f"rate_post = {own}*rate_post + shared_rate"
+    else:  # they make u, and the rate follows
+        share = f"u_post = {own}*u_post + {shared}*log(shared_rate + {own})"
     sharing = Synapses(
         net.words,
         net.topics,
         "shared_rate : 1                       # 0 where the word has a synapse of its own",
-        on_pre={"share": "rate_post = int(shared_rate == 0)*rate_post + shared_rate"},
+        on_pre={"share": share},
         delay=no_delay("share"),
         clock=net.clock,
         namespace={},

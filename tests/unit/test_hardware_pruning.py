@@ -12,7 +12,14 @@ from brian_lda.hardware import pruning
 from brian_lda.hardware.checker import check_placement
 from brian_lda.hardware.profiles import load_chip
 from brian_lda.hardware.pruning import prune_and_continue, prune_words
-from brian_lda.parameters import RobbinsMonro, VarianceTracking
+from brian_lda.parameters import (
+    AdaGrad,
+    EventDrivenParameters,
+    PrunedWords,
+    RobbinsMonro,
+    VarianceTracking,
+)
+from brian_lda.simulation.twins import EventDrivenSpiking
 
 
 def test_top_words_are_private_and_the_rest_keeps_its_mass():
@@ -152,3 +159,32 @@ def test_moments_of_variance_tracking_move_with_the_weights():
     np.testing.assert_allclose(np.exp(moved["M__alpha"]).sum(axis=1), 1.0, rtol=1e-14)
     np.testing.assert_allclose(moved["s_1__alpha"], shifted.mean(0), rtol=1e-12)
     np.testing.assert_allclose(moved["s_2__alpha"], (shifted**2).mean(0), rtol=1e-12)
+
+
+PRINTED = {"word_step": VarianceTracking(), "integrator": "euler", "gauge": False}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        EventDrivenParameters(2, 1.3),
+        EventDrivenParameters(2, None),
+        EventDrivenParameters(2, 1.3, doc_step=AdaGrad(), **PRINTED),
+        EventDrivenParameters(2, None, doc_step=VarianceTracking(), **PRINTED),
+    ],
+    ids=["lda", "plsi", "lda as printed", "plsi as printed"],
+)
+def test_topic_neurons_hear_the_shared_synapse_in_spikes(parameters):
+    """Topic 0 has no synapse of its own for word 0, and a shared one that it hardly hears."""
+    private = np.array([[False, True, True], [True, True, True]])
+    words, docs = np.zeros(30, int), np.zeros(30, int)
+
+    def wins_of_topic_0(pruned):
+        network = EventDrivenSpiking(
+            parameters, 3, np.array([30]), seed=0, simulator="numpy", pruned=pruned
+        )
+        return (network.present(words, docs) == 0).sum()
+
+    assert wins_of_topic_0(None) > 0
+    assert wins_of_topic_0(PrunedWords(private, np.array([-40.0, 0.0]))) == 0
+    assert wins_of_topic_0(PrunedWords(private, np.array([40.0, 0.0]))) == 30
