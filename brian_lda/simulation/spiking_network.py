@@ -147,7 +147,7 @@ class SpikingNetwork:
         heard = self.heard(clamped["words"], clamped["documents"])
         clamped = {name: index[heard] for name, index in clamped.items()}
         n_tokens = int(heard.sum())
-        compiled, values = self._compiled(), self._values_in_brian()
+        compiled, values = self._compiled(), self._values_in_brian(self._known)
         fixed = {**self.inhibition.values, **self._constants(compiled), **self._limit_values()}
         winners = [np.empty(0, np.int32)]
         for start, stop, layers in self._segments(n_tokens, record):
@@ -232,17 +232,18 @@ class SpikingNetwork:
             for name in ("M__alpha", "M__beta"):
                 if name in state:
                     rounded[name] = self.constraints.rounded(np.asarray(state[name]), rng)
-            known = self.model.kept_of_weights(rounded)
+            with np.errstate(over="ignore"):  # refused below
+                known = self.model.kept_of_weights(rounded)
         for name in self.inhibition.kept:
             first = np.asarray(self.inhibition.values[f"topics.{name}"], np.float64)
             known[name] = np.array(state.get(name, np.broadcast_to(first, (self.sizes.n_topics,))))
+        check_weights(self._values_in_brian(known), self.kept)
         self._known = known
-        check_weights(self._values_in_brian(), self.kept)
 
-    def _values_in_brian(self) -> Arrays:
+    def _values_in_brian(self, known: State) -> Arrays:
         compiled = self._compiled()
         return {
-            variable.path: variable.into_network(self._known[variable.name], self.sizes, compiled)
+            variable.path: variable.into_network(known[variable.name], self.sizes, compiled)
             for variable in self.kept
         }
 
