@@ -7,10 +7,9 @@ import stat
 import numpy as np
 import pytest
 from brian2 import NetworkOperation, NeuronGroup, Synapses, get_device, prefs
-from brian_lda.models import ed_spike_lda
-from brian_lda.spiking import standalone
+from scipy import stats
 
-from brian_lda.circuit.circuit import Shape
+from brian_lda.circuit.circuit import Sizes
 from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.errors import (
     BuildError,
@@ -19,10 +18,12 @@ from brian_lda.errors import (
     UnsupportedNetworkError,
     WeightOverflowError,
 )
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.models import ed_spike_lda
+from brian_lda.parameters import FROZEN, EventDrivenParameters, RobbinsMonro
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
+from brian_lda.simulation import standalone
 from brian_lda.simulation.recording import Recording
-from brian_lda.simulation.simulator import brian_settings, refuse_unsupported
+from brian_lda.simulation.simulator import brian_device, refuse_unsupported
 from brian_lda.simulation.twins import EventDrivenSpiking
 
 V, D, K, N_TOKENS = 9, 300, 6, 3000  # one compiled network with test_models_bars.py
@@ -47,8 +48,29 @@ def test_weights_equal_the_twin_fed_with_the_same_spikes(corpus):
     for part in (slice(0, 2000), slice(2000, None)):  # the second run is shorter: no rebuild
         reference.present(words[part], docs[part], winners=spiking.present(words[part], docs[part]))
     expected, found = reference.state(), spiking.state()
-    for key in found:  # 3000 updates: rounding errors of 1e-16 each
+    for key in ("M__alpha", "M__beta", "n_alpha", "n_beta"):  # 3000 updates: 1e-16 each
         np.testing.assert_allclose(found[key], expected[key], rtol=0, atol=1e-11, err_msg=key)
+
+
+@pytest.mark.parametrize("inhibition", [Race(), Poisson()], ids=["race", "poisson"])
+def test_compiled_and_in_python_the_winners_follow_one_law(corpus, inhibition):
+    """One token a thousand times, with weights that do not move."""
+    parameters = EventDrivenParameters(K, 1.3, FROZEN, FROZEN)
+    u = np.array([0.0, 1.0, -1.0, 2.0, 0.5, -0.5])
+    state = spiking_network(corpus, simulator="numpy").state()
+    state = {key: state[key] for key in ("M__alpha", "M__beta", "n_alpha", "n_beta")}
+    state["M__alpha"][:, 4], state["M__beta"][7] = u - 0.3, 0.3
+    expected = np.exp(u) / np.exp(u).sum()
+    for simulator, n_tokens in (("standalone", 20_000), ("numpy", 1_000)):
+        network = EventDrivenSpiking(
+            parameters, V, corpus[2], seed=3, initial=state, simulator=simulator,
+            inhibition=inhibition,
+        )  # fmt: skip
+        winners = network.present(np.full(n_tokens, 4), np.full(n_tokens, 7))
+        counts = np.bincount(winners, minlength=K)
+        assert stats.chisquare(counts, n_tokens * expected).pvalue > 1e-3, simulator
+        wrong = np.roll(expected, 1)
+        assert stats.chisquare(counts, n_tokens * wrong).pvalue < 1e-12, simulator
 
 
 def test_same_seed_same_spikes_byte_for_byte(corpus):
@@ -72,16 +94,6 @@ def test_run_resumed_from_its_state_draws_the_same_spikes(corpus):
     np.testing.assert_array_equal(network.present(words, docs), resumed.present(words, docs))
 
 
-def test_second_network_of_the_same_shape_does_not_compile(corpus, monkeypatch):
-    spiking_network(corpus).present([0], [0])
-    compiled = []
-    monkeypatch.setattr(standalone, "_compile_into", lambda *call: compiled.append(call))
-    lengths = corpus[2][:-1]  # fewer documents, another prior and another step: the same program
-    parameters = EventDrivenParameters(K, 1.7, RobbinsMonro(0.1), RobbinsMonro(0.2, 5.0))
-    winners = EventDrivenSpiking(parameters, V, lengths, seed=0).present([0, 1], [0, 1])
-    assert len(winners) == 2 and compiled == []
-
-
 def test_brian_is_left_as_it_was(corpus):
     device, target = get_device(), prefs.codegen.target
     spiking_network(corpus).present([0], [0])
@@ -92,7 +104,7 @@ def test_brian_is_left_as_it_was(corpus):
 
 def test_recorded_window_holds_the_presented_tokens(corpus):
     words, docs, _ = corpus
-    network = spiking_network(corpus, simulator="numpy", inhibition=Poisson(rate=300.0))
+    network = spiking_network(corpus, simulator="numpy", inhibition=Poisson(rate=300.0, normalised=True))
     record = Recording(("word", "document", "attempt"), start=-10)
     winners = network.present(words[:30], docs[:30], record=record)
     spikes = network.spikes
@@ -121,7 +133,7 @@ def broken_program(tmp_path, monkeypatch, corpus, script):
     """The cached network with its program replaced by a shell script."""
     network = spiking_network(corpus)
     network.present([0], [0])
-    simulator = network._runner._simulator(network._shape, (), network._values)
+    simulator = network.network._simulator(())
     folder = tmp_path / "program"
     folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps(simulator._manifest))
@@ -155,12 +167,12 @@ def test_program_that_dies_leaves_the_weights_as_they_were(
 def test_truncated_results_are_noticed(corpus, monkeypatch):
     """A full disk cuts files short without an error of the program."""
     network = spiking_network(corpus)
-    simulator = network._runner._simulator(network._shape, (), network._values)
+    simulator = network.network._simulator(())
     call = simulator._call
 
     def call_and_truncate(folder, arguments):
         call(folder, arguments)
-        name = simulator._manifest["variables"]["beta.M__beta"]["file"]
+        name = simulator._manifest["variables"]["beta.p"]["file"]
         os.truncate(folder / "results" / name, 8)
 
     monkeypatch.setattr(simulator, "_call", call_and_truncate)
@@ -186,11 +198,18 @@ def test_without_a_compiler_the_network_runs_in_python(corpus, monkeypatch, tmp_
 
 def test_weights_that_overflow_exp_are_refused(corpus):
     network = spiking_network(corpus, simulator="numpy")
+    before = network.state()
     for value in (800.0, -800.0, np.nan, np.inf):
-        state = network.state()
-        state["M__beta"][2, 1] = value
-        with pytest.raises(WeightOverflowError, match="M__beta"):
-            network.set_state(state)
+        kept = network.state()
+        with np.errstate(over="ignore"):
+            kept["p"][2, 1] = np.exp(value)
+        weights = EdSpikeLDAReference(PARAMETERS, V, corpus[2], seed=1).state()
+        weights["M__beta"][2, 1] = value
+        for state in (kept, weights):  # of either twin
+            with pytest.raises(WeightOverflowError, match="p must be finite"):
+                network.set_state(state)
+    for key, array in network.state().items():
+        np.testing.assert_array_equal(array, before[key], err_msg=key)
 
 
 def test_run_that_overflows_leaves_the_weights_as_they_were(corpus):
@@ -238,8 +257,8 @@ def test_presenting_nothing_is_no_error(corpus):
 class TestRefusals:
     @pytest.fixture
     def circuit(self):
-        with brian_settings("runtime", "numpy"):
-            yield ed_spike_lda.build(PARAMETERS, Shape(V, D, K, capacity=10), Race())
+        with brian_device("runtime", "numpy"):
+            yield ed_spike_lda.wire(Sizes(V, D, K, capacity=10), Race())
 
     def test_our_own_network_passes(self, circuit):
         assert refuse_unsupported(circuit.network) is None  # and nothing was raised
