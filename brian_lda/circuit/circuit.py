@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 from brian2 import (
+    BrianObject,
     Clock,
     Network,
     NetworkOperation,
@@ -40,7 +41,7 @@ from brian2 import (
 from brian2.core.variables import Variable
 from brian2.devices.device import RuntimeDevice
 
-from brian_lda.circuit.brian_settings import without_order_warnings
+from brian_lda.circuit.brian_settings import mark_as_used, without_order_warnings
 from brian_lda.circuit.clamped_layer import ClampedLayer, make_pacer
 from brian_lda.errors import ParameterError, SimulationError
 
@@ -129,7 +130,7 @@ class Circuit:
         self.network = Network(name=f"{self.prefix}circuit")
         self.network.schedule = SCHEDULE
         self.pacer = make_pacer(self.sizes.capacity, clock=self.clock, name=f"{self.prefix}pacer")
-        self.network.add(self.pacer)
+        self.add(pacer=self.pacer)
         self.first_values.append(("pacer.token", -1))  # before the first token
 
     def clamped_layer(
@@ -145,15 +146,15 @@ class Circuit:
             reset=reset,
             name=f"{self.prefix}{layer}",
         )
-        setattr(self, layer, group)
-        self.network.add(group)
+        self.add(**{layer: group})
         return group
 
-    def add(self, **objects: object) -> None:
+    def add(self, **objects: BrianObject) -> None:
         """Add Brian objects to the network and make them attributes."""
         for name, brian_object in objects.items():
             setattr(self, name, brian_object)
             self.network.add(brian_object)
+            mark_as_used(brian_object, self.network)
 
     def listen(self, topics: NeuronGroup) -> None:
         """Record the winners; the pacer goes on to the next token when there is one more."""

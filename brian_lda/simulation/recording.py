@@ -121,7 +121,7 @@ def add_recorders(net: Circuit, layers: tuple[str, ...]) -> None:
                 _require(f"{layer}s" in net.layers, layer)
                 monitor = SpikeMonitor(net.layers[f"{layer}s"], name=name)
             net.recorded += [f"recorded_{layer}.i", f"recorded_{layer}.t"]
-        net.network.add(monitor)
+        net.add(**{f"recorded_{layer}": monitor})
 
 
 def _require(present: bool, layer: str) -> None:
