@@ -101,12 +101,13 @@ class SpikeCGSReference(LogCountSampler):
         }
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from a state returned by `state`."""
+        """Go on from a state returned by `state` of either twin."""
         self.z = np.array(state["z"], np.int32)
         self._M__alpha = np.array(state["M__alpha"].T, np.float64, order="C")
         self._M__beta = np.array(state["M__beta"], np.float64)
         self._b = np.array(state["b"], np.float64)
-        self._stream = np.array(state["stream"], np.uint64)
+        if "stream" in state:
+            self._stream = np.array(state["stream"], np.uint64)
 
 
 @njit(cache=True)

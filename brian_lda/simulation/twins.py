@@ -181,12 +181,14 @@ class SpikeCGSSpiking(LogCountSampler):
             "c": C_z + self.varphi.sum(),
             "z": self.z,
         }
+        logs = {"M__alpha": np.log(first["w"]), "M__beta": np.log(first["p"])}  # few bits hold them
+        logs["b"] = np.log(first["c"])
         sizes = Sizes(self._n_words, self._n_docs, self.n_topics, n_tokens=len(self.z))
         self.network = SpikingNetwork(
             spike_cgs,
             sizes,
             {},
-            first,
+            {**first, **logs},
             seed=int(seed),
             inhibition=inhibition,
             simulator=simulator,
@@ -300,6 +302,7 @@ class MiniBatchSpiking:
         self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
         self.set_corpus_size(n_training_tokens)
         self.documents_swapped = 0
+        self._n_docs = 1  # of the latest mini-batch; the network may have more document neurons
         rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
         M__alpha = rng.normal(1.0, 1.0, (parameters.n_topics, n_words))
         words = {"M__alpha": M__alpha, "v__alpha": np.zeros_like(M__alpha)}
@@ -379,7 +382,7 @@ class MiniBatchSpiking:
 
         The network is compiled again only if a mini-batch outgrows the last.
         """
-        sizes = self.network.sizes
+        sizes, self._n_docs = self.network.sizes, counts.shape[0]
         n_docs, n_tokens = max(counts.shape[0], sizes.n_docs), sizes.n_tokens
         if self._model.REMEMBERS and (needed := int(counts.sum())) > n_tokens:
             n_tokens = 1 << int(np.ceil(np.log2(1.25 * needed)))  # mini-batches differ
@@ -416,7 +419,7 @@ class MiniBatchSpiking:
     @property
     def M__beta(self) -> np.ndarray:
         """Document synapses as the latest mini-batch left them, [doc, topic]."""
-        return self.network.weights["M__beta"]
+        return self.network.weights["M__beta"][: self._n_docs]
 
     @property
     def phi(self) -> np.ndarray:
@@ -426,10 +429,8 @@ class MiniBatchSpiking:
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next update depends on: what the words' synapses and neurons keep."""
-        own = [
-            "M__alpha",
-            *(v.name for v in self._model.KEPT if v.axes in ("topic, word", "topic")),
-        ]
+        own = ["M__alpha", "levels"]
+        own += [v.name for v in self.network.kept if v.axes in ("topic, word", "topic")]
         state = {name: array for name, array in self.network.state().items() if name in own}
         return {**state, "n_updates": np.array([self.n_updates])}
 
