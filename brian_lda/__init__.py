@@ -30,17 +30,10 @@ from brian_lda.estimators import (
 )
 from brian_lda.evaluation import heldout_perplexity, match_topics, top_words
 from brian_lda.initial_weights import word_smoothing
-from brian_lda.parameters import (
-    FROZEN,
-    AdaGrad,
-    BatchParameters,
-    EventDrivenParameters,
-    RMSProp,
-    RobbinsMonro,
-    VarianceTracking,
-)
+from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.mean_limit import EventDrivenMeanLimit
 from brian_lda.reference.mean_limit import solve as solve_mean_limit
+from brian_lda.step_rules import FROZEN, AdaGrad, RMSProp, RobbinsMonro, VarianceTracking
 
 if TYPE_CHECKING:
     from brian_lda.estimators.comparison import train_twins

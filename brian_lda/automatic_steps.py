@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from brian_lda.parameters import RobbinsMonro
+from brian_lda.step_rules import RobbinsMonro
 
 EVENT_FADING = 6.0  # passes until the initial weights have faded
 EVENT_WORD_WINDOW = 1.0  # passes; a longer window lags behind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import AdaGrad, EventDrivenParameters, VarianceTracking
+from brian_lda.parameters import EventDrivenParameters
 
 
 def initial_state(
@@ -39,12 +39,7 @@ def initial_state(
     }
     layers = (("alpha", parameters.word_step, M__alpha), ("beta", parameters.doc_step, M__beta))
     for layer, rule, M in layers:
-        if isinstance(rule, VarianceTracking):
-            state[f"s_1__{layer}"] = M.copy()
-            state[f"s_2__{layer}"] = M * M + rule.initial_variance
-        elif isinstance(rule, AdaGrad):
-            state[f"G__{layer}"] = np.zeros_like(M)
-            state[f"eta_0__{layer}"] = np.array([rule.eta])
+        state |= rule.first_memory(M, layer)
     return state
 
 

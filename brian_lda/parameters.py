@@ -1,37 +1,18 @@
-r"""What both twins of an algorithm are told: priors, step-size rules, initial weights.
+"""What both twins of an algorithm are told: priors, step-size rules, integrator.
 
 The rate-level reference (`brian_lda.reference`) and the spiking networks (`brian_lda.models`)
 take the same frozen objects, so that switching the backend changes nothing but the backend.
-
-Step-size rules (paper's appendix "Adaptive step size schedule")
------------------------------------------------------------------
-========================  ======================================================================
-`RobbinsMonro`            :math:`\eta_n = \max(\eta_0 (1 + n/n_0)^{-c}, \eta_{min})`; *n* counts
-                          the spikes of the topic neuron (for M^alpha) or the tokens seen of the
-                          document (for M^beta): one counter per neuron, local, and one
-                          :math:`\eta` per neuron, as the gauge form needs.
-`VarianceTracking`        Nessler et al. (2013), one :math:`\eta` per synapse from its own running
-                          moments: :math:`s_1 \leftarrow s_1 + \eta(M - s_1)`,
-                          :math:`s_2 \leftarrow s_2 + \eta(M^2 - s_2)`,
-                          :math:`\eta = (s_2 - s_1^2)/(e^{-s_1} + 1)`, kept in [0, 1].
-`AdaGrad`                 :math:`G \leftarrow G + g^2`, :math:`\eta = \eta_0/\sqrt{G + \epsilon}`;
-                          :math:`\eta_0` is multiplied by *c* at the end of each pass.
-`RMSProp`                 :math:`v \leftarrow \rho v + (1-\rho) g^2`, step
-                          :math:`\eta_0 g/\sqrt{v + \epsilon}`; for the delayed updates.
-========================  ======================================================================
-
-The paper is silent on the first values of s_1 and s_2, on RMSProp's decay and epsilon, and on
-AdaGrad's base step; the values here are ours and are written into every run's parameters.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from brian_lda.errors import ParameterError
+from brian_lda.step_rules import BatchStepRule, EventStepRule, RobbinsMonro
 
 
 def _require(condition: bool, name: str, expected: str, found: Any) -> None:
@@ -39,93 +20,6 @@ def _require(condition: bool, name: str, expected: str, found: Any) -> None:
         raise ParameterError(f"{name} must be {expected}; found {found!r}.")
 
 
-@dataclass(frozen=True)
-class RobbinsMonro:
-    """eta_n = max(scale * (1 + n/offset)**-power, floor), one counter n per neuron.
-
-    For M^beta of ed-SpikeLDA the step is measured in the synapse's own relaxation time, that is
-    eta = eta_n / a_d with a_d = 1/kappa + 1/N_d (a_d = 1 for pLSI), because kappa and N_d would
-    otherwise set the time scale of each document. `floor` > 0 ends the annealing: the weights
-    then average over the last 1/floor events.
-    """
-
-    scale: float = 1.0
-    offset: float = 1.0
-    power: float = 1.0
-    floor: float = 0.0
-
-    def __post_init__(self) -> None:
-        _require(self.scale > 0, "scale", "positive", self.scale)
-        _require(self.offset > 0, "offset", "positive", self.offset)
-        _require(self.power >= 0, "power", "at least 0", self.power)
-        _require(0 <= self.floor <= self.scale, "floor", "between 0 and scale", self.floor)
-
-    def brian_values(self, owner: str, layer: str) -> dict[str, float]:
-        """Its numbers as the networks name them: {"object.variable": value}."""
-        names = ("scale", "offset", "power", "floor")
-        return {f"{owner}.{name}__{layer}": getattr(self, name) for name in names}
-
-
-FROZEN = RobbinsMonro(scale=1e-12, power=0.0)  # weights move by less than rounding errors
-
-
-@dataclass(frozen=True)
-class VarianceTracking:
-    """One eta per synapse from the running mean and variance of its weight (Nessler 2013).
-
-    s_1 starts at the initial weight and s_2 at s_1**2 + `initial_variance` (1, the variance of
-    the paper's initial weights), so that the first eta is 1 / (exp(-M) + 1).
-    """
-
-    initial_variance: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require(self.initial_variance > 0, "initial_variance", "positive", self.initial_variance)
-
-    def brian_values(self, owner: str, layer: str) -> dict[str, float]:
-        """Its fixed numbers as the networks name them: it has none."""
-        return {}
-
-
-@dataclass(frozen=True)
-class AdaGrad:
-    """eta = eta_0 / sqrt(G + epsilon) per synapse; eta_0 grows by `amplification` (c) a pass."""
-
-    eta: float = 0.1
-    amplification: float = 1.0
-    epsilon: float = 1e-8
-
-    def __post_init__(self) -> None:
-        _require(self.eta > 0, "eta", "positive", self.eta)
-        _require(self.amplification > 0, "amplification", "positive", self.amplification)
-        _require(self.epsilon > 0, "epsilon", "positive", self.epsilon)
-
-    def brian_values(self, owner: str, layer: str) -> dict[str, float]:
-        """Its fixed numbers as the networks name them: {"object.variable": value}."""
-        return {f"{owner}.epsilon__{layer}": self.epsilon}
-
-
-@dataclass(frozen=True)
-class RMSProp:
-    """Step eta * g / sqrt(v + epsilon) with v the running mean square of g, per synapse."""
-
-    eta: float = 0.5
-    decay: float = 0.9
-    epsilon: float = 1e-8
-
-    def __post_init__(self) -> None:
-        _require(self.eta > 0, "eta", "positive", self.eta)
-        _require(0 <= self.decay < 1, "decay", "in [0, 1)", self.decay)
-        _require(self.epsilon > 0, "epsilon", "positive", self.epsilon)
-
-    def brian_values(self, owner: str, layer: str) -> dict[str, float]:
-        """Its numbers as the networks name them: {"object.variable": value}."""
-        numbers = {"eta_0": self.eta, "decay": self.decay, "epsilon": self.epsilon}
-        return {f"{owner}.{name}__{layer}": value for name, value in numbers.items()}
-
-
-EventStepRule = RobbinsMonro | VarianceTracking | AdaGrad
-BatchStepRule = RobbinsMonro | RMSProp
 INTEGRATORS = ("flow", "euler")
 
 
@@ -180,7 +74,7 @@ class EventDrivenParameters:
             )
         _check_rule("word_step", self.word_step, EventStepRule)
         _check_rule("doc_step", self.doc_step, EventStepRule)
-        if self.gauge and not isinstance(self.word_step, RobbinsMonro):
+        if self.gauge and not self.word_step.per_neuron:
             raise ParameterError(
                 "gauge=True needs one eta per topic neuron, but word_step="
                 f"{type(self.word_step).__name__} keeps one per synapse; pass gauge=False, or "
@@ -354,21 +248,3 @@ def dirichlet_vector(value: float | np.ndarray, size: int, name: str) -> np.ndar
     if not np.all(np.isfinite(vector)) or vector.min() <= 0:
         raise ParameterError(f"{name} must be positive and finite; found {value!r}.")
     return vector.copy()
-
-
-def step_rule_to_dict(rule: Any) -> dict[str, Any]:
-    """A step rule as plain data, for model files and run metadata."""
-    return {"rule": type(rule).__name__, **{f.name: getattr(rule, f.name) for f in fields(rule)}}
-
-
-def step_rule_from_dict(data: dict[str, Any]) -> Any:
-    """Inverse of `step_rule_to_dict`."""
-    known = {rule.__name__: rule for rule in (RobbinsMonro, VarianceTracking, AdaGrad, RMSProp)}
-    data = dict(data)
-    name = data.pop("rule", None)
-    if not isinstance(name, str) or name not in known:
-        raise ParameterError(f"step rule must be one of {sorted(known)}; found {name!r}.")
-    try:
-        return known[name](**data)
-    except TypeError as error:  # an unknown field, or a text where a number belongs
-        raise ParameterError(f"{name} cannot be made from {data!r}: {error}.") from error

@@ -18,7 +18,8 @@ from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
 from brian_lda.circuit.start import lengths_of_documents, start
-from brian_lda.parameters import BatchParameters, RMSProp
+from brian_lda.parameters import BatchParameters
+from brian_lda.step_rules import RMSProp
 
 __all__ = ["KEPT", "build", "constants", "fresh_documents", "kept_of_weights", "weights", "wire"]
 

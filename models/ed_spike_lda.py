@@ -52,7 +52,8 @@ from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.start import event_driven_defaults, lengths_of_documents, start
 from brian_lda.initial_weights import initial_state
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
+from brian_lda.step_rules import RobbinsMonro
 
 SMALLEST = 1e-100  # of exp M^alpha; a synapse that has lost that much is silent for good
 

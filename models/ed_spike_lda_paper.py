@@ -26,7 +26,8 @@ from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.start import lengths_of_documents, start
 from brian_lda.initial_weights import initial_state
-from brian_lda.parameters import AdaGrad, EventDrivenParameters, VarianceTracking
+from brian_lda.parameters import EventDrivenParameters
+from brian_lda.step_rules import AdaGrad, VarianceTracking
 
 STEPS = {"word_step": VarianceTracking, "doc_step": AdaGrad}
 INTEGRATOR = "euler"
@@ -214,7 +215,6 @@ def end_pass(
     parameters: EventDrivenParameters, known: Callable[[str], np.ndarray]
 ) -> dict[str, np.ndarray]:
     """AdaGrad amplifies its base step by c at the end of a pass over the corpus."""
-    assert isinstance(parameters.doc_step, AdaGrad)
     return {"eta_0__beta": known("eta_0__beta") * parameters.doc_step.amplification}
 
 

@@ -27,7 +27,8 @@ from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.start import event_driven_defaults, lengths_of_documents, start
 from brian_lda.initial_weights import initial_state
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
+from brian_lda.step_rules import RobbinsMonro
 
 __all__ = ["KEPT", "build", "constants", "kept_of_weights", "weights", "wire"]
 

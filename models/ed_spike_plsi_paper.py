@@ -17,7 +17,8 @@ from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.start import lengths_of_documents, start
 from brian_lda.initial_weights import initial_state
-from brian_lda.parameters import EventDrivenParameters, VarianceTracking
+from brian_lda.parameters import EventDrivenParameters
+from brian_lda.step_rules import VarianceTracking
 
 STEPS = {"word_step": VarianceTracking, "doc_step": VarianceTracking}
 INTEGRATOR = "euler"

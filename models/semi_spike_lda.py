@@ -50,7 +50,8 @@ from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
 from brian_lda.circuit.start import lengths_of_documents, start
-from brian_lda.parameters import BatchParameters, RobbinsMonro
+from brian_lda.parameters import BatchParameters
+from brian_lda.step_rules import RobbinsMonro
 
 REMEMBERS = True  # the last assignment of every token of the mini-batch
 FIRST_SWEEPS = 1  # before the T sweeps of burn-in

@@ -28,7 +28,7 @@ from brian_lda.estimators.comparison import TwinComparison, train_twins
 from brian_lda.estimators.trainers import softmax_rows
 from brian_lda.evaluation import match_topics
 from brian_lda.initial_weights import initial_state
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
 from brian_lda.plotting import (
     PALETTE,
     column_style,
@@ -41,6 +41,7 @@ from brian_lda.reference.mean_limit import zeta
 from brian_lda.simulation.replay import replay_tokens
 from brian_lda.simulation.standalone import compiler_found
 from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.step_rules import RobbinsMonro
 from study.arguments import whole
 
 matplotlib.use("Agg")

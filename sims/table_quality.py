@@ -30,8 +30,8 @@ from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
 from brian_lda.estimators.base import WORD_PRIOR
 from brian_lda.files.json_files import write_json
-from brian_lda.parameters import AdaGrad, RMSProp, VarianceTracking
 from brian_lda.runs import versions
+from brian_lda.step_rules import AdaGrad, RMSProp, VarianceTracking
 from study.arguments import positive
 
 PAPER = {"integrator": "euler", "topic_word_prior": 0.0}

@@ -177,7 +177,7 @@ class Circuit:
         for path, value in values.items():
             owner, name = path.split(".")
             flat = np.ravel(value) if np.ndim(value) > 1 else value
-            setattr(self.network[self.prefix + owner], name, flat)
+            setattr(self.network[self.prefix + owner], f"{name}_", flat)  # a rate is in Hz
 
     def present(self, words: Tokens, docs: Tokens, tokens: Tokens | None = None) -> np.ndarray:
         """Show a sequence of tokens: the network infers the topic of each and learns.

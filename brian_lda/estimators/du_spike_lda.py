@@ -11,8 +11,9 @@ from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.base import WORD_PRIOR, Callback
 from brian_lda.estimators.mini_batch import MiniBatchModel
-from brian_lda.parameters import BatchStepRule, dirichlet_vector, require_map_prior
+from brian_lda.parameters import dirichlet_vector, require_map_prior
 from brian_lda.reference.du_spike_lda import DuSpikeLDAReference
+from brian_lda.step_rules import BatchStepRule
 
 
 class DuSpikeLDA(MiniBatchModel):

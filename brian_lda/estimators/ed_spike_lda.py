@@ -10,8 +10,9 @@ import numpy as np
 from brian_lda.constraints import Constraints
 from brian_lda.estimators.base import WORD_PRIOR, Callback
 from brian_lda.estimators.event_driven import EventDrivenModel
-from brian_lda.parameters import EventStepRule, dirichlet_vector, require_map_prior
+from brian_lda.parameters import dirichlet_vector, require_map_prior
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
+from brian_lda.step_rules import EventStepRule
 
 
 class EdSpikeLDA(EventDrivenModel):

@@ -7,8 +7,8 @@ from typing import Any
 
 from brian_lda.estimators.base import Callback
 from brian_lda.estimators.event_driven import EventDrivenModel
-from brian_lda.parameters import EventStepRule
 from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
+from brian_lda.step_rules import EventStepRule
 
 
 class EdSpikePLSI(EventDrivenModel):

@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from brian_lda.algorithms import algorithm_of
 from brian_lda.automatic_steps import (
     EVENT_FADING,
     event_doc_step,
     event_word_step,
     stream_word_step,
 )
-from brian_lda.algorithms import algorithm_of
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.base import TopicModel, as_source, in_memory
@@ -20,14 +20,10 @@ from brian_lda.estimators.protocols import EventDrivenNetwork
 from brian_lda.estimators.spiking_options import chip_constraints, spiking_options
 from brian_lda.estimators.trainers import EventDrivenTrainer
 from brian_lda.initial_weights import initial_state, word_smoothing
-from brian_lda.parameters import (
-    EventDrivenParameters,
-    EventStepRule,
-    PrunedWords,
-    RobbinsMonro,
-)
+from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.event_driven import EventDrivenTwin
+from brian_lda.step_rules import EventStepRule
 
 STREAM_PASSES = 10
 
@@ -130,7 +126,7 @@ class EventDrivenModel(TopicModel):
     ) -> EventDrivenParameters:
         """The parameters with automatic steps filled in; epsilon is the network's."""
         mean_length = max(corpus.n_tokens / max((corpus.doc_lengths > 0).sum(), 1), 1.0)
-        gauge = isinstance(word_step, RobbinsMonro) if self.gauge is None else self.gauge
+        gauge = word_step.per_neuron if self.gauge is None else self.gauge
         return EventDrivenParameters(
             n_topics=self.n_topics,
             doc_topic_prior=self._lamda(),

@@ -16,8 +16,9 @@ from brian_lda.corpus import Corpus, TokenStore, document_batches
 from brian_lda.estimators.base import TopicModel, as_source
 from brian_lda.estimators.spiking_options import spiking_options
 from brian_lda.estimators.trainers import MiniBatchTrainer
-from brian_lda.parameters import BatchParameters, BatchStepRule
+from brian_lda.parameters import BatchParameters
 from brian_lda.reference.mini_batch import MiniBatchLearner, MiniBatchReference
+from brian_lda.step_rules import BatchStepRule
 
 
 class MiniBatchModel(TopicModel):

@@ -28,7 +28,7 @@ from brian_lda.files.hdf5 import (
     sealed_image,
     stored_dataset,
 )
-from brian_lda.parameters import (
+from brian_lda.step_rules import (
     AdaGrad,
     RMSProp,
     RobbinsMonro,

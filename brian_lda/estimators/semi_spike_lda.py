@@ -9,8 +9,8 @@ import numpy as np
 
 from brian_lda.estimators.base import WORD_PRIOR, Callback
 from brian_lda.estimators.mini_batch import MiniBatchModel
-from brian_lda.parameters import BatchStepRule
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
+from brian_lda.step_rules import BatchStepRule
 
 
 class SemiSpikeLDA(MiniBatchModel):

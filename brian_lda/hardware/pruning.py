@@ -28,7 +28,7 @@ from brian_lda.errors import ParameterError
 from brian_lda.estimators import TopicModel
 from brian_lda.estimators.event_driven import EventDrivenModel
 from brian_lda.estimators.trainers import EventDrivenTrainer, softmax_rows
-from brian_lda.parameters import PrunedWords, VarianceTracking
+from brian_lda.parameters import PrunedWords
 
 PAPER_PRIVATE_WORDS, PAPER_DOCS_ON_CHIP = 200, 50
 
@@ -120,13 +120,9 @@ def _on_manifold(state: dict[str, np.ndarray], word_step: Any) -> dict[str, np.n
     drives zeta to 1 by itself, but a short pre-training may end before: the shift by log zeta is
     ours, and tends to 0 with the length of the pre-training.
     """
-    as_stored = ("m__alpha", "a__alpha", "levels")  # of the weights before the shift
+    as_stored = ("m__alpha", "a__alpha", "w", "g", "levels")  # of the weights before the shift
     state = {key: value for key, value in state.items() if key not in as_stored}
     M__alpha = state["M__alpha"]
     log_zeta = np.logaddexp.reduce(M__alpha, axis=1, keepdims=True)
     state["M__alpha"] = M__alpha - log_zeta
-    if isinstance(word_step, VarianceTracking):  # the moments of M move with it
-        s_1, s_2 = state["s_1__alpha"], state["s_2__alpha"]
-        state["s_1__alpha"] = s_1 - log_zeta
-        state["s_2__alpha"] = s_2 - 2.0 * log_zeta * s_1 + log_zeta**2
-    return state
+    return state | word_step.shifted_memory(state, "alpha", log_zeta)

@@ -12,7 +12,7 @@ from numba import njit
 
 from brian_lda.constraints import Constraints, heard_tokens, spread_winners
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.activation import draw_winner
 from brian_lda.reference.event_driven import EventDrivenTwin
 from brian_lda.reference.plasticity import flow, log_add, robbins_monro
@@ -45,7 +45,7 @@ class ConstrainedReference(EventDrivenTwin):
         if not (
             parameters.gauge
             and parameters.integrator == "flow"
-            and all(isinstance(step, RobbinsMonro) for step in steps)
+            and all(step.per_neuron for step in steps)
         ):
             raise ParameterError(
                 "constraints at rate level need RobbinsMonro steps, integrator='flow' and "

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numba import get_num_threads, get_thread_id, njit, prange
 
-from brian_lda.parameters import BatchParameters, BatchStepRule, RobbinsMonro, require_map_prior
+from brian_lda.parameters import BatchParameters, require_map_prior
 from brian_lda.reference.activation import draw_from_blocks, padded
 from brian_lda.reference.document_batch import BatchTokens
 from brian_lda.reference.mini_batch import MiniBatchReference
@@ -47,15 +47,9 @@ class DuSpikeLDAReference(MiniBatchReference):
         _local_iterations(
             batch.start, batch.local_word, batch.count, rates, prior, K,
             self.parameters.local_iterations, key.generate_state(1, np.uint64)[0],
-            _doc_rule(self.parameters.doc_step), self.parameters.integrator == "flow", per_thread,
+            self.parameters.doc_step.kernel_rule, self.parameters.integrator == "flow", per_thread,
         )  # fmt: skip
         return per_thread.sum(axis=0, dtype=np.int32)
-
-
-def _doc_rule(rule: BatchStepRule) -> tuple[bool, float, float, float, float]:
-    if isinstance(rule, RobbinsMonro):
-        return True, rule.scale, rule.offset, rule.power, rule.floor
-    return False, rule.eta, rule.decay, rule.epsilon, 0.0
 
 
 @njit(cache=True)
@@ -63,7 +57,7 @@ def delayed_document_update(p, v, C_z, prior, a, n_tokens, n, n_topics, rule, is
     """The averaged M^beta rule for one document, on p = exp M^beta [topic]."""
     for k in range(n_topics):
         c = (C_z[k] + prior[k]) / n_tokens
-        if rule[0]:  # RobbinsMonro, in units of the relaxation time 1/a
+        if rule[0] == 0:  # RobbinsMonro, in units of the relaxation time 1/a
             eta = robbins_monro(n, rule[1], rule[2], rule[3], rule[4]) / a
         else:  # RMSProp
             g = c / p[k] - a

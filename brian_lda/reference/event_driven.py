@@ -29,19 +29,12 @@ import numpy as np
 
 from brian_lda.errors import ParameterError
 from brian_lda.initial_weights import initial_state, word_prior_vector
-from brian_lda.parameters import (
-    AdaGrad,
-    EventDrivenParameters,
-    EventStepRule,
-    PrunedWords,
-    RobbinsMonro,
-    VarianceTracking,
-)
+from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.event_driven_kernel import LOG_TINY, present_tokens, word_rates
 from brian_lda.reference.random_streams import new_stream
+from brian_lda.step_rules import EventStepRule
 
 Order = Literal["C", "F"]  # of the weights in memory
-_ROBBINS_MONRO, _VARIANCE_TRACKING, _ADAGRAD = 0, 1, 2
 
 
 class EventDrivenTwin:
@@ -89,9 +82,9 @@ class EventDrivenTwin:
         self._a, self._c = parameters.doc_drive(np.asarray(doc_lengths))
         self._stream = new_stream(seed, 1)
         self._flow = parameters.integrator == "flow"
-        self._beta_as_rate = self._flow and isinstance(parameters.doc_step, RobbinsMonro)
-        self._word_rule = _rule_code_and_values(parameters.word_step)
-        self._doc_rule = _rule_code_and_values(parameters.doc_step)
+        self._beta_as_rate = self._flow and parameters.doc_step.per_neuron
+        self._word_rule = parameters.word_step.kernel_rule
+        self._doc_rule = parameters.doc_step.kernel_rule
         self.set_state(initial or initial_state(parameters, n_words, doc_lengths, seed))
 
     @staticmethod
@@ -168,9 +161,8 @@ class EventDrivenTwin:
             (self.parameters.word_step, self._word_memory),
             (self.parameters.doc_step, self._doc_memory),
         ):
-            if isinstance(rule, AdaGrad):
-                base_step = memory[2]
-                base_step *= rule.amplification
+            base_step = memory[2]
+            base_step *= rule.amplification
 
     @property
     def M__alpha(self) -> np.ndarray:
@@ -211,11 +203,9 @@ class EventDrivenTwin:
             ("beta", self.parameters.doc_step, self._doc_memory),
         ):
             oriented = (lambda x: np.array(x.T, order="C")) if layer == "alpha" else np.copy
-            if isinstance(rule, VarianceTracking):
-                state[f"s_1__{layer}"] = oriented(memory[0])
-                state[f"s_2__{layer}"] = oriented(memory[1])
-            elif isinstance(rule, AdaGrad):
-                state[f"G__{layer}"] = oriented(memory[0])
+            for name, array in zip(rule.synapse_memory, memory, strict=False):
+                state[f"{name}__{layer}"] = oriented(array)
+            if memory[2][0] > 0:
                 state[f"eta_0__{layer}"] = memory[2].copy()
         return state
 
@@ -252,14 +242,6 @@ def _check_range(name: str, values: np.ndarray, size: int) -> None:
         )
 
 
-def _rule_code_and_values(rule: EventStepRule) -> tuple[int, float, float, float, float]:
-    if isinstance(rule, RobbinsMonro):
-        return _ROBBINS_MONRO, rule.scale, rule.offset, rule.power, rule.floor
-    if isinstance(rule, VarianceTracking):
-        return _VARIANCE_TRACKING, 0.0, 0.0, 0.0, 0.0
-    return _ADAGRAD, rule.epsilon, 0.0, 0.0, 0.0
-
-
 def _synapse_memory(
     rule: EventStepRule, state: dict[str, np.ndarray], layer: str, order: Order
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -269,9 +251,6 @@ def _synapse_memory(
         x = state[key].T if layer == "alpha" else state[key]
         return np.array(x, np.float64, order=order)
 
-    empty = np.zeros((0, 0), order=order)
-    if isinstance(rule, VarianceTracking):
-        return oriented(f"s_1__{layer}"), oriented(f"s_2__{layer}"), np.zeros(1)
-    if isinstance(rule, AdaGrad):
-        return oriented(f"G__{layer}"), empty, np.array(state[f"eta_0__{layer}"], np.float64)
-    return empty, empty.copy(order="K"), np.zeros(1)
+    arrays = [oriented(f"{name}__{layer}") for name in rule.synapse_memory]
+    first, second = (*arrays, *(np.zeros((0, 0), order=order) for _ in range(2)))[:2]
+    return first, second, np.array(state.get(f"eta_0__{layer}", [0.0]), np.float64)

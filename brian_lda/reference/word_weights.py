@@ -21,8 +21,9 @@ from numba import njit
 
 from brian_lda.errors import DivergenceError
 from brian_lda.initial_weights import word_prior_vector, word_smoothing
-from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
+from brian_lda.parameters import BatchParameters
 from brian_lda.reference.activation import padded
+from brian_lda.step_rules import RobbinsMonro
 
 _FOLD_AT = 200.0  # fold exp(-a_z) into q before q, which grows as exp(a_z), can overflow
 _SMALLEST = 1e-300
@@ -53,7 +54,7 @@ class WordWeights:
         self._q[:, :K] = np.exp(M__alpha.T)
         self._a = np.zeros(padded(K))
         self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
-        self._v = np.zeros_like(self._q) if isinstance(parameters.word_step, RMSProp) else None
+        self._v = None if parameters.word_step.per_neuron else np.zeros_like(self._q)
         self.n_spikes = np.zeros(K)
         self.set_corpus_size(n_training_tokens)
 
@@ -104,7 +105,7 @@ class WordWeights:
         N_z = N_zw.sum(axis=0)[:K].astype(np.float64)
         rule = self.parameters.word_step
         if isinstance(rule, RobbinsMonro):
-            s = accumulated_step(rule, self.n_spikes, N_z / n_kept)
+            s = rule.sum_of_steps(self.n_spikes, N_z / n_kept)
             finite = self._update_per_neuron(words, N_zw, N_z, s)
         else:
             everything = np.zeros((self._q.shape[0], K))
@@ -184,16 +185,6 @@ class WordWeights:
         self.n_spikes = np.array(state["n_spikes"], np.float64)
         if self._v is not None:
             self._v[:, :K] = state["v__alpha"].T
-
-
-def accumulated_step(rule: RobbinsMonro, n: np.ndarray, delta: np.ndarray) -> np.ndarray:
-    """Integral of eta_n from n to n + delta (the floor applies to its mean)."""
-    first, last = 1.0 + n / rule.offset, 1.0 + (n + delta) / rule.offset
-    if rule.power == 1.0:
-        integral = np.log(last / first)
-    else:
-        integral = (last ** (1.0 - rule.power) - first ** (1.0 - rule.power)) / (1.0 - rule.power)
-    return np.maximum(rule.scale * rule.offset * integral, rule.floor * delta)
 
 
 @njit(cache=True)

@@ -22,7 +22,6 @@ from brian_lda.estimators.checkpoint import Checkpoint, corpus_fingerprint, read
 from brian_lda.evaluation import fold_in_gibbs, heldout_perplexity
 from brian_lda.files.atomic import is_scratch
 from brian_lda.files.json_files import plain, read_json, write_json
-from brian_lda.parameters import step_rule_from_dict
 from brian_lda.runs.folder import (
     CHECKPOINT,
     CONFIG,
@@ -38,6 +37,7 @@ from brian_lda.runs.saving import (
     StopAfterIteration,
     require_same,
 )
+from brian_lda.step_rules import step_rule_from_dict
 
 # Iterations between two evaluations: a mini-batch is a small part of a pass.
 EVALUATE_EVERY: dict[Iteration, int] = {"pass": 1, "sweep": 1, "mini-batch": 20}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from brian_lda.estimators.base import WORD_PRIOR
-from brian_lda.parameters import RMSProp, step_rule_to_dict
+from brian_lda.step_rules import RMSProp, step_rule_to_dict
 from study.comparison import Setting, Variant
 
 LAMDAS_SMALL = (0.01, 0.05, 0.1, 0.2, 0.5)

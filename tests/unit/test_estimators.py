@@ -21,7 +21,7 @@ from brian_lda.errors import BackendError, CorpusFormatError, DivergenceError, P
 from brian_lda.estimators import StopAt, TrackPerplexity
 from brian_lda.estimators.event_driven import STREAM_PASSES
 from brian_lda.evaluation import match_topics
-from brian_lda.parameters import AdaGrad, RMSProp, RobbinsMonro, VarianceTracking
+from brian_lda.step_rules import AdaGrad, RMSProp, RobbinsMonro, VarianceTracking
 
 ALL = {
     algorithm.name: partial(

@@ -11,7 +11,7 @@ from brian_lda import EdSpikeLDA, SemiSpikeLDA, StochasticVariationalLDA, TopicM
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ModelFileError, ParameterError
 from brian_lda.files.hdf5 import sealed_image
-from brian_lda.parameters import RobbinsMonro
+from brian_lda.step_rules import RobbinsMonro
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,16 @@ import pytest
 
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import (
-    AdaGrad,
     BatchParameters,
     EventDrivenParameters,
+    dirichlet_vector,
+    require_map_prior,
+)
+from brian_lda.step_rules import (
+    AdaGrad,
     RMSProp,
     RobbinsMonro,
     VarianceTracking,
-    dirichlet_vector,
-    require_map_prior,
     step_rule_from_dict,
     step_rule_to_dict,
 )

@@ -5,8 +5,9 @@ import pytest
 
 from brian_lda.errors import ParameterError
 from brian_lda.initial_weights import initial_state
-from brian_lda.parameters import AdaGrad, EventDrivenParameters, PrunedWords, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
+from brian_lda.step_rules import AdaGrad, RobbinsMonro
 
 K, V, D = 3, 6, 2
 LAMDA = np.array([1.5, 1.2, 1.1])

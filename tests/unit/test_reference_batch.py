@@ -8,16 +8,16 @@ import pytest
 from scipy import sparse
 
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
+from brian_lda.parameters import BatchParameters
 from brian_lda.reference.activation import padded
 from brian_lda.reference.document_batch import batch_tokens
 from brian_lda.reference.du_spike_lda import (
     DuSpikeLDAReference,
-    _doc_rule,
     delayed_document_update,
 )
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
-from brian_lda.reference.word_weights import WordWeights, accumulated_step
+from brian_lda.reference.word_weights import WordWeights
+from brian_lda.step_rules import RMSProp, RobbinsMonro
 
 K, V = 3, 4
 SAME_FORMULA = 1e-12  # a few updates of numbers around 1
@@ -108,12 +108,12 @@ def test_accumulated_step_adds_up_eta(power):
     """Within the first eta of the sum over single spikes; additive over batches."""
     rule = RobbinsMonro(0.5, 20.0, power)
     n, delta = np.array([0.0, 7.0]), np.array([100.0, 30.0])
-    total = accumulated_step(rule, n, delta)
+    total = rule.sum_of_steps(n, delta)
     for i in range(2):
         eta = 0.5 * (1 + (n[i] + np.arange(delta[i])) / 20.0) ** -power
         assert eta.sum() - eta[0] <= total[i] + 1e-12
         assert total[i] <= eta.sum() + 1e-12
-    half = accumulated_step(rule, n, delta / 2) + accumulated_step(rule, n + delta / 2, delta / 2)
+    half = rule.sum_of_steps(n, delta / 2) + rule.sum_of_steps(n + delta / 2, delta / 2)
     np.testing.assert_allclose(half, total, rtol=1e-12)
 
 
@@ -207,7 +207,7 @@ def test_delayed_update_of_a_document(rule, integrator):
         C_z = np.zeros(padded(K))
         C_z[:K] = C
         delayed_document_update(
-            p, v, C_z, prior, a, N_d, n, K, _doc_rule(rule), integrator == "flow"
+            p, v, C_z, prior, a, N_d, n, K, rule.kernel_rule, integrator == "flow"
         )
         for z in range(K):
             c = (C[z] + lamda[z] - 1) / N_d

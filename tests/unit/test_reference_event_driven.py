@@ -14,11 +14,12 @@ from scipy import stats
 
 from brian_lda.errors import DivergenceError, ParameterError
 from brian_lda.initial_weights import initial_state
-from brian_lda.parameters import AdaGrad, EventDrivenParameters, RobbinsMonro, VarianceTracking
+from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference import event_driven, event_driven_kernel
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
 from brian_lda.reference.plasticity import flow
+from brian_lda.step_rules import AdaGrad, RobbinsMonro, VarianceTracking
 
 K, V = 2, 3
 N_D = np.array([5, 3])

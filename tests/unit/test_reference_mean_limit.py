@@ -12,7 +12,7 @@ import pytest
 from event_driven_twins import rate_twin
 
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import BatchParameters, EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.activation import padded
 from brian_lda.reference.mean_limit import (
     EventDrivenMeanLimit,
@@ -22,6 +22,7 @@ from brian_lda.reference.mean_limit import (
     zeta,
 )
 from brian_lda.reference.word_weights import WordWeights
+from brian_lda.step_rules import RobbinsMonro
 
 K = 3
 COUNTS = np.array([[4, 2, 0, 1, 0], [0, 1, 5, 0, 2], [1, 1, 1, 3, 3]])

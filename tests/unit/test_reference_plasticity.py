@@ -9,11 +9,12 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from brian_lda.parameters import EventDrivenParameters, PrunedWords, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.activation import draw_from_blocks, draw_winner, padded
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.plasticity import log_add, robbins_monro, variance_tracking_eta
 from brian_lda.reference.random_streams import new_stream
+from brian_lda.step_rules import RobbinsMonro
 
 K = 3
 NEVER = -1e4  # exp of it is 0
