@@ -12,14 +12,9 @@ from brian_lda.hardware import pruning
 from brian_lda.hardware.checker import check_placement
 from brian_lda.hardware.profiles import load_chip
 from brian_lda.hardware.pruning import prune_and_continue, prune_words
-from brian_lda.parameters import (
-    AdaGrad,
-    EventDrivenParameters,
-    PrunedWords,
-    RobbinsMonro,
-    VarianceTracking,
-)
+from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.step_rules import AdaGrad, RobbinsMonro, VarianceTracking
 
 
 def test_top_words_are_private_and_the_rest_keeps_its_mass():
