@@ -55,5 +55,6 @@ def add_probe(net: Circuit, words: Sequence[int], topics: Sequence[int]) -> Neur
         probe.variables.add_reference("g", net.topics, "g", index="topic")
     follow = "weight" if not rates else "log(weight*g)" if gauge else "log(weight)"
     probe.run_regularly(f"M__alpha = {follow}", when="end", order=100, name=f"{probe.name}_follow")
+    net.first_values.append(("probe.M__alpha", follow))
     net.add(probe=probe)
     return probe
