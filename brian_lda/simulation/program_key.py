@@ -25,6 +25,9 @@ from brian2.devices.cpp_standalone.device import CPPStandaloneDevice
 import brian_lda.circuit
 from brian_lda.circuit.circuit import Circuit
 
+TELLING = ["equations", "events", "event_codes"]  # of groups
+TELLING += ["code", "abstract_code", "user_code", "method_choice", "event", "record"]  # of the rest
+
 
 def compiler() -> str:
     """The C++ compiler that is called."""
@@ -84,9 +87,8 @@ def _description_of(brian_object: BrianObject) -> list[str]:
     told = [brian_object.name, type(brian_object).__name__, brian_object.when]
     told += [str(brian_object.order), str(getattr(brian_object, "template", ""))]
     told.append(brian_object.clock.name)
-    for attribute in ("equations", "events", "event_codes", "code", "user_code", "event", "record"):
+    for attribute in TELLING:
         told.append(str(getattr(brian_object, attribute, "")))
-    told.append(str(getattr(brian_object, "method_choice", "")))
     namespace = getattr(brian_object, "namespace", None) or {}
     for name, value in sorted(namespace.items()):  # functions: in the files
         told.append(name if callable(value) else f"{name} = {np.array(value).tolist()!r}")
@@ -95,7 +97,8 @@ def _description_of(brian_object: BrianObject) -> list[str]:
     for name, variable in sorted(getattr(brian_object, "variables", {}).items()):
         told += [name, type(variable).__name__, str(getattr(variable, "dtype", ""))]
         told += [str(getattr(variable, "size", "")), str(getattr(variable, "expr", ""))]
-        told += [getattr(getattr(variable, "owner", None), "name", "")]  # linked variables
+        owner = getattr(variable, "owner", None)  # another object, if the variable is linked
+        told += [getattr(variable, "name", ""), getattr(owner, "name", "")]
         told += [repr(variable.value) if isinstance(variable, Constant) else ""]
     return told
 

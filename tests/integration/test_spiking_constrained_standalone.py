@@ -5,9 +5,10 @@ import numpy as np
 from brian_lda.circuit.latency import Windowed
 from brian_lda.constraints import Constraints
 from brian_lda.hardware.pruning import prune_words
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.step_rules import RobbinsMonro
 
 V, D, K = 9, 4, 5
 STEP = RobbinsMonro(scale=0.3, offset=3.0, power=0.7)

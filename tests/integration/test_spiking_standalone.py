@@ -7,6 +7,7 @@ import stat
 import numpy as np
 import pytest
 from brian2 import NetworkOperation, NeuronGroup, Synapses, get_device, prefs
+from brian_lda.models import ed_spike_lda
 from scipy import stats
 
 from brian_lda.circuit.circuit import Sizes
@@ -18,13 +19,13 @@ from brian_lda.errors import (
     UnsupportedNetworkError,
     WeightOverflowError,
 )
-from brian_lda.models import ed_spike_lda
-from brian_lda.parameters import FROZEN, EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.simulation import standalone
 from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.simulator import brian_device, refuse_unsupported
 from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.step_rules import FROZEN, RobbinsMonro
 
 V, D, K, N_TOKENS = 9, 300, 6, 3000  # one compiled network with test_models_bars.py
 PARAMETERS = EventDrivenParameters(K, 1.3, RobbinsMonro(0.5, 10), RobbinsMonro(0.5, 10))

@@ -24,18 +24,19 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {"brian_lda": ROOT / "brian_lda", "brian_lda.models": ROOT / "models"}
 FACADE = "brian_lda"  # brian_lda/__init__.py, for users; no room imports from it
 
-DATA = "errors parameters constraints"  # plain data, which most rooms know
+DATA = "errors step_rules parameters constraints"  # plain data, which most rooms know
 TABLE = {
     "errors": "",
-    "parameters": "errors",
+    "step_rules": "errors",
+    "parameters": "errors step_rules",
     "constraints": "errors",
     "algorithms": "errors",  # names of modules and classes, loaded when they are asked for
-    "automatic_steps": "errors parameters",
-    "initial_weights": "errors parameters",
+    "automatic_steps": "errors step_rules parameters",
+    "initial_weights": "errors step_rules parameters",
     "files": "errors",
     "corpus": "errors",
     "circuit": f"{DATA} automatic_steps initial_weights",  # `start`: values for scripts
-    "models": "errors parameters automatic_steps initial_weights circuit",
+    "models": "errors step_rules parameters automatic_steps initial_weights circuit",
     "reference": f"{DATA} initial_weights corpus",
     # see NARROW
     "simulation": f"{DATA} algorithms initial_weights corpus circuit models reference",
