@@ -65,11 +65,13 @@ def add_limits(
 
 
 def _add_sharing(net: Circuit) -> None:
-    own, shared = "int(shared_rate == 0)", "int(shared_rate > 0)"
     if isinstance(net.topics.variables["u"], Subexpression):  # inputs make the rate
-        share = f"rate_post = {own}*rate_post + shared_rate"
+        share = "rate_post = int(shared_rate == 0)*rate_post + shared_rate"
     else:  # they make u, and the rate follows
-        share = f"u_post = {own}*u_post + {shared}*log(shared_rate + {own})"
+        share = """
+            own = int(shared_rate == 0)
+            u_post = own*u_post + (1 - own)*log(shared_rate + own)
+            """
     sharing = Synapses(
         net.words,
         net.topics,
