@@ -11,10 +11,11 @@ from scipy import stats
 from brian_lda.circuit.inhibition import Poisson
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import EventDrivenParameters, PrunedWords, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.step_rules import RobbinsMonro
 
 pytestmark = pytest.mark.statistical
 
@@ -101,10 +102,13 @@ def test_winners_at_rate_level(make, options, depth):
     [
         (True, None, None),
         (False, None, None),
+        (True, Poisson(), None),
         (True, Poisson(rate=400.0), None),
+        (True, Poisson(rate=400.0, normalised=True), None),
         (True, None, PRUNED),
+        (True, Poisson(), PRUNED),
     ],
-    ids=["gauge", "full", "clocked", "pruned"],
+    ids=["gauge", "full", "clocked", "fixed rate", "normalised", "pruned", "pruned, clocked"],
 )
 def test_winners_in_spikes(gauge, inhibition, pruned):
     state = weights()
