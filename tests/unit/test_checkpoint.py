@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 from brian_lda import TopicModel
-from brian_lda.algorithms import ALGORITHMS, SPIKING
+from brian_lda.algorithms import ALGORITHMS, SPIKING, find_algorithm
+from brian_lda.circuit.inhibition import Poisson
 from brian_lda.corpus import load_corpus, write_uci
 from brian_lda.errors import CheckpointError, RunFolderError
 from brian_lda.estimators.checkpoint import corpus_fingerprint, read_checkpoint, write_checkpoint
+from brian_lda.estimators.trainers import restore
 from brian_lda.runs import CHECKPOINT, RunConfig, resume_run, saving, train_run
 
 PAPER_RULES = {  # the rules with memory of their own, in the Euler form
@@ -85,16 +87,48 @@ def test_a_resumed_run_ends_bit_identical(algorithm, rules, corpus, tmp_path):
     assert (other[0].components_ != whole[0].components_).any()  # the comparison could fail
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "rules"), [(a.name, PAPER_RULES.get(a.name, {})) for a in SPIKING]
-)
-def test_a_resumed_run_in_spikes_ends_bit_identical(algorithm, rules, smaller_corpus, tmp_path):
-    options = {"brian2_options": {"simulator": "numpy"}} | rules
+RMSPROP = {"word_step": {"rule": "RMSProp", "eta": 0.05}, "integrator": "euler"}
+IN_SPIKES = [(algorithm.name, {}) for algorithm in SPIKING] + [
+    ("ed_spike_lda", PAPER_RULES["ed_spike_lda"]),
+    ("ed_spike_plsi", PAPER_RULES["ed_spike_lda"] | {"doc_step": {"rule": "VarianceTracking"}}),
+    ("semi_spike_lda", RMSPROP),
+    ("du_spike_lda", RMSPROP | {"doc_step": {"rule": "RMSProp", "eta": 0.1}}),
+]
+
+
+def spiking_options(algorithm, **brian2_options):
+    options = {"brian2_options": {"simulator": "numpy", **brian2_options}}
     if algorithm in ("du_spike_lda", "semi_spike_lda"):
         options |= {"local_iterations": 1, "batch_size": 4}
+    return options
+
+
+@pytest.mark.parametrize(("algorithm", "rules"), IN_SPIKES)
+def test_a_resumed_run_in_spikes_ends_bit_identical(algorithm, rules, smaller_corpus, tmp_path):
+    options = spiking_options(algorithm) | rules
     config = replace(tiny(smaller_corpus, algorithm, "brian2", **options), iterations=3)
     whole = train_run(config, tmp_path / "whole", quiet=True)
     assert_same_run(run_and_resume(config, tmp_path / "killed", iteration=1), whole)
+
+
+@pytest.mark.parametrize("algorithm", [algorithm.name for algorithm in SPIKING])
+def test_the_excitability_of_poisson_neurons_is_part_of_a_trainers_state(algorithm):
+    """Restored into a trainer that has gone on meanwhile, the next iteration is the same."""
+    corpus = load_corpus("bars", grid=2, n_docs=8, doc_length=3, seed=0)
+    whole, other = (
+        find_algorithm(algorithm).load_estimator()(
+            n_topics=3, max_iter=1, random_state=3, backend="brian2",
+            **spiking_options(algorithm, inhibition=Poisson()),
+        ).fit(corpus).trainer_
+        for _ in range(2)
+    )  # fmt: skip
+    saved = {name: array.copy() for name, array in whole.state().items()}
+    other.iterate()
+    restore(other, saved)
+    whole.iterate(), other.iterate()
+    assert "excitability" in saved and other.state().keys() == saved.keys()
+    for name, array in whole.state().items():
+        np.testing.assert_array_equal(other.state()[name], array, err_msg=name)
 
 
 @pytest.mark.long
