@@ -148,7 +148,7 @@ def save_raster(
         train.doc_lengths,
         seed=options.seed,
         initial=spiking.state(),
-        inhibition=Poisson(rate=200.0, dt=1e-3),
+        inhibition=Poisson(rate=200.0, normalised=True),
         simulator="numpy",
     )
     record = Recording(("word", "attempt"))

@@ -164,7 +164,7 @@ def winner_frequency_p(
         The default is the size of the corpus, at most 20 000.
     simulator : {"standalone", "cython", "numpy"}
     """
-    frozen = replace(parameters, word_step=FROZEN, doc_step=FROZEN, gauge=True)
+    frozen = replace(parameters, word_step=FROZEN, doc_step=FROZEN, integrator="flow", gauge=True)
     state = {key: state[key] for key in ("M__alpha", "M__beta", "n_alpha", "n_beta")}
     sizes = (frozen, corpus.n_words, corpus.doc_lengths)
     words, docs = corpus.tokens()

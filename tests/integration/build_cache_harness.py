@@ -17,10 +17,11 @@ import traceback
 from pathlib import Path
 
 import numpy as np
-from brian_lda.spiking import standalone
 
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
+from brian_lda.simulation import standalone
 from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.step_rules import RobbinsMonro
 
 STEP = RobbinsMonro(0.5, 10)
 
@@ -36,7 +37,7 @@ def run_network(shape, folder, name):
     digest = hashlib.sha256(winners.tobytes())
     for array in network.state().values():
         digest.update(array.tobytes())
-    (simulator,) = network._runner._simulators.values()
+    (simulator,) = network.network._simulators.values()
     report = {"shape": shape, "result": digest.hexdigest(), "built": simulator.built}
     (folder / f"{name}.json").write_text(json.dumps(report))
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from brian_lda.spiking import comparison
 
 from brian_lda.corpus import holdout_split, load_corpus
 from brian_lda.errors import ParameterError
+from brian_lda.estimators import comparison
 from brian_lda.estimators.comparison import train_twins, winner_frequency_p
 from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters
+from brian_lda.step_rules import AdaGrad, VarianceTracking
 
 SCRIPT = Path(__file__).parents[2] / "sims" / "compare_reference.py"
 PARAMETERS = EventDrivenParameters(4, 1.5)
@@ -47,13 +48,20 @@ def test_winner_test_notices_a_wrong_law(corpus, monkeypatch):
     assert winner_frequency_p(PARAMETERS, corpus, state, **arguments) > 1e-3
 
     class Biased(comparison.EventDrivenSpiking):
-        def set_state(self, state):
-            biased = {key: value.copy() for key, value in state.items()}
+        def __init__(self, *arguments, initial, **options):
+            biased = {key: value.copy() for key, value in initial.items()}
             biased["M__beta"][:, 0] += 0.3
-            super().set_state(biased)
+            super().__init__(*arguments, initial=biased, **options)
 
     monkeypatch.setattr(comparison, "EventDrivenSpiking", Biased)
     assert winner_frequency_p(PARAMETERS, corpus, state, **arguments) < 1e-6
+
+
+def test_twins_with_the_paper_s_step_rules_are_compared(corpus):
+    steps = {"word_step": VarianceTracking(), "doc_step": AdaGrad()}
+    parameters = EventDrivenParameters(4, 1.5, **steps, integrator="euler", gauge=False)
+    result, _ = train_twins(holdout_split(corpus, seed=0), parameters, 1, seed=0, simulator="numpy")
+    assert result.winner_p > 1e-3 and np.isfinite(result.perplexity_ratio)
 
 
 def test_script_writes_figures_and_a_verdict_and_keeps_existing_folders(tmp_path):

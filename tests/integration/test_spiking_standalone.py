@@ -105,7 +105,8 @@ def test_brian_is_left_as_it_was(corpus):
 
 def test_recorded_window_holds_the_presented_tokens(corpus):
     words, docs, _ = corpus
-    network = spiking_network(corpus, simulator="numpy", inhibition=Poisson(rate=300.0, normalised=True))
+    inhibition = Poisson(rate=300.0, normalised=True)
+    network = spiking_network(corpus, simulator="numpy", inhibition=inhibition)
     record = Recording(("word", "document", "attempt"), start=-10)
     winners = network.present(words[:30], docs[:30], record=record)
     spikes = network.spikes
