@@ -17,7 +17,8 @@ def mark_as_used(brian_object: BrianObject, network: Network) -> None:
     Brian warns of objects that are deleted before they ran. A circuit may be made only to find its
     compiled program, or to be audited. Brian has no public way to say so (tested with 2.9 to 2.11).
     """
-    brian_object._network = network.id
+    if brian_object._network is None:
+        brian_object._network = network.id
 
 
 @contextmanager

@@ -154,6 +154,13 @@ class Circuit:
         for name, brian_object in objects.items():
             setattr(self, name, brian_object)
             self.network.add(brian_object)
+
+    def __del__(self) -> None:
+        """Brian need not warn of objects that never ran.
+
+        Only now: as long as the circuit lives, its objects may be put into another `Network`.
+        """
+        for brian_object in getattr(self.network, "objects", ()):
             mark_as_used(brian_object, self.network)
 
     def listen(self, topics: NeuronGroup) -> None:
