@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from brian_lda import SemiSpikeLDA
 from brian_lda.corpus.locate import CACHE_VARIABLE
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and kills")
@@ -49,6 +51,21 @@ def test_eight_runs_share_one_build_after_one_was_killed(tmp_path):
     check(summary, by_shape)
     _, lone = start_together(tmp_path / "lone", cache, 1)
     assert not lone[0][0]["built"] and lone[0][0]["result"] == by_shape[0][0]["result"]
+
+
+def test_mini_batches_and_seeds_of_semi_spike_lda_share_one_program(tmp_path, monkeypatch):
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(rng.gamma(1.0, 1.0, (22, 1)), (22, 12)) + np.eye(22, 12, dtype=int)
+    topics = []
+    for seed, max_iter in ((0, 6), (1, 4)):  # mini-batches of 8, 8 and 6 documents
+        model = SemiSpikeLDA(
+            n_topics=3, max_iter=max_iter, batch_size=8, backend="brian2", random_state=seed,
+            topic_word_prior=0.1 + seed,
+        )  # fmt: skip
+        topics.append(model.fit(counts).components_)
+    assert not np.array_equal(*topics)
+    assert len([path for path in (tmp_path / "networks").iterdir() if path.is_dir()]) == 1
 
 
 @pytest.mark.long
