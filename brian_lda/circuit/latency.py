@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
@@ -31,6 +31,9 @@ from brian2 import Equations, NeuronGroup, Synapses, linked_var
 from brian_lda.circuit.circuit import TICK, Circuit, no_delay
 from brian_lda.circuit.inhibition import (
     SUMMED,
+    Inhibition,
+    Poisson,
+    Race,
     check_clocked,
     connect_normalisation,
     excitability_values,
@@ -223,3 +226,31 @@ class FirstArrival(Windowed):
         h_post = int(n_own_post > 0)*int(arrival_post == heard_first_pre)
         accepted_post = 1
         """
+
+
+def make_inhibition(value: Inhibition | str | Mapping[str, Any] | None) -> Inhibition:
+    """An inhibition as an object, by its name, or as plain data: {"kind": "poisson", "rate": 100}.
+
+    None is `Race()`.
+    """
+    kinds: dict[str, Any] = {"race": Race, "poisson": Poisson, "windowed": Windowed}
+    kinds["firstarrival"] = FirstArrival
+    if value is None:
+        return Race()
+    if not isinstance(value, (str, Mapping)):
+        if not isinstance(value, tuple(kinds.values())):
+            raise ParameterError(f"inhibition must be one of {', '.join(kinds)}; found {value!r}.")
+        return value
+    data = {"kind": value} if isinstance(value, str) else dict(value)
+    kind = kinds.get(str(data.pop("kind", None)).lower())
+    if kind is None:
+        raise ParameterError(f"inhibition must be one of {', '.join(kinds)}; found {value!r}.")
+    known = [field.name for field in fields(kind)]
+    if unknown := sorted(data.keys() - set(known)):
+        raise ParameterError(
+            f"{kind.__name__} has no {' or '.join(unknown)}, only {', '.join(known) or 'nothing'}."
+        )
+    try:
+        return kind(**data)
+    except TypeError as error:  # a text where a number belongs
+        raise ParameterError(f"{kind.__name__} cannot be made from {data!r}: {error}.") from error

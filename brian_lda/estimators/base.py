@@ -243,13 +243,14 @@ class TopicModel(TransformerMixin, BaseEstimator):
                 f"{needed / 1e9:.0f} GB and do not fit into memory ({memory / 1e9:.0f} GB)."
             )
 
-    def _refuse_if_loaded(self) -> None:
-        """partial_fit of a loaded model would silently begin anew: its step sizes are not kept."""
-        if getattr(self, "trainer_", None) is None and hasattr(self, "state_"):
-            raise ParameterError(
-                "a model that was loaded from a file cannot go on learning: keep the fitted object "
-                "for partial_fit, resume its run (sims/train.py --resume), or fit a new model."
-            )
+    def _learned(self) -> tuple[dict[str, np.ndarray], Any] | None:
+        """State and word step to go on from, of this object or of the file it was loaded from."""
+        trainer = getattr(self, "trainer_", None)
+        if trainer is not None:
+            return trainer.state(), trainer.word_step
+        if getattr(self, "state_", None):
+            return self.state_, self.step_in_use_
+        return None
 
     def _theta_of_training(self) -> np.ndarray:
         trainer = getattr(self, "trainer_", None)

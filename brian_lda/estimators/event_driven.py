@@ -56,26 +56,24 @@ class EventDrivenModel(TopicModel):
         from its random start, and M^alpha would learn that.
         """
         self._check_parameters()
-        self._refuse_if_loaded()
         corpus = in_memory(as_source(X), type(self).__name__)
-        trainer = getattr(self, "trainer_", None)
-        if trainer is None:
+        learned = self._learned()
+        if learned is None:
             word_step = self.word_step or stream_word_step(
                 EVENT_FADING, self.n_topics, corpus.n_words, corpus.n_tokens
             )
         else:
-            word_step = trainer.network.parameters.word_step
-        n_tokens = corpus.n_tokens + (self.history_[-1]["tokens"] if trainer else 0)
+            before, word_step = learned
+        n_tokens = corpus.n_tokens + (self.history_[-1]["tokens"] if learned else 0)
         of_network, of_read_out = self._smoothing(corpus.n_words, n_tokens)
         parameters = self._event_parameters(word_step, corpus, of_network)
-        if trainer is None:
+        if learned is None:
             self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
             self.n_features_in_, self.history_ = corpus.n_words, []
             seed, initial = self._seed(), None
         else:
             self._check_vocabulary(corpus.counts)
             seed = self.seed_ + 1 + self.n_iter_  # other spikes than in the passes before
-            before = trainer.network.state()
             initial = initial_state(parameters, corpus.n_words, corpus.doc_lengths, seed)
             kept = [key for key in initial if "alpha" in key]
             initial.update({key: before[key] for key in kept})

@@ -80,18 +80,21 @@ class MiniBatchModel(TopicModel):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """One pass over newly arrived documents, in mini-batches."""
         self._check_parameters()
-        self._refuse_if_loaded()
         X = as_source(X)
-        trainer = getattr(self, "trainer_", None)
-        if trainer is None:
+        learned, trainer = self._learned(), getattr(self, "trainer_", None)
+        if learned is None:
             self.n_features_in_, self.history_ = X.n_words, []
             self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
             word_step = self.word_step or stream_word_step(
                 BATCH_FADING, self.n_topics, X.n_words, X.n_tokens
             )
             algorithm = self._algorithm(word_step, X, self._seed())
-        else:
+        elif trainer is not None:
             algorithm = trainer.algorithm
+        else:  # loaded from a file
+            state, word_step = learned
+            algorithm = self._algorithm(word_step, X, self.seed_)
+            algorithm.set_state(state)
         self._check_vocabulary(X.counts)
         tokens_before = self.history_[-1]["tokens"] if self.history_ else 0
         self.trainer_ = MiniBatchTrainer(algorithm, X, self.batch_size, self.seed_)

@@ -4,13 +4,13 @@ user block   checksum (`brian_lda.files.hdf5`)
 /            attributes: format, format_version, class, parameters (JSON), history (JSON), versions
 /components  float64 [topic, word]
 /vocabulary  UTF-8 strings [word], if known
-/state/*     arrays of the trainer, enough to look at its weights
+/state/*     arrays of the trainer, enough to look at its weights and to go on learning
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import h5py
 import numpy as np
 
 from brian_lda.constraints import Constraints
-from brian_lda.errors import ModelFileError
+from brian_lda.errors import BrianLDAError, ModelFileError
 from brian_lda.files.atomic import atomic_file
 from brian_lda.files.hdf5 import (
     check_seal,
@@ -38,9 +38,9 @@ from brian_lda.step_rules import (
 )
 
 FORMAT = "brian_lda model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _STEP_RULES = (RobbinsMonro, VarianceTracking, AdaGrad, RMSProp)
-_NOT_SAVED = ("callbacks", "brian2_options")
+_NOT_SAVED = ("callbacks",)
 
 
 def save_model(model: Any, path: str | Path) -> None:
@@ -74,9 +74,11 @@ def _write(model: Any, file: h5py.File) -> None:
             "vocabulary", data=np.array(model.vocabulary_, dtype=object), dtype=text
         )
     trainer = getattr(model, "trainer_", None)
-    if trainer is not None:
-        for name, array in trainer.state().items():
-            file.create_dataset(f"state/{name}", data=array)
+    state = trainer.state() if trainer is not None else getattr(model, "state_", {})
+    for name, array in state.items():
+        file.create_dataset(f"state/{name}", data=array)
+    step = getattr(trainer, "word_step", getattr(model, "step_in_use_", None))
+    file.attrs["step_in_use"] = json.dumps(_plain(step))
 
 
 def load_model(path: str | Path, classes: dict[str, type]) -> Any:
@@ -138,14 +140,20 @@ def _read(file: h5py.File, path: Path, classes: dict[str, type]) -> Any:
     model.n_iter_ = len(model.history_)
     model.seed_ = int(file.attrs["seed"])
     model.state_ = read_arrays(file["state"], path) if "state" in file else {}
+    try:
+        model.step_in_use_ = _object(json.loads(file.attrs["step_in_use"]))
+    except (ValueError, KeyError, BrianLDAError) as error:
+        raise ModelFileError(f"the step rule in {path} is none: {error}.") from error
     return model
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, _STEP_RULES):
         return {"step_rule": step_rule_to_dict(value)}
-    if isinstance(value, Constraints):
-        value = asdict(value)  # which the estimators take as well
+    if is_dataclass(value) and not isinstance(value, type):
+        # Limits of chips and inhibitions: estimators take their plain form as well.
+        kind = {} if isinstance(value, Constraints) else {"kind": type(value).__name__}
+        value = {**kind, **asdict(value)}
     if isinstance(value, dict):
         return {"dict": {name: _plain(entry) for name, entry in value.items()}}
     if isinstance(value, np.ndarray):

@@ -155,18 +155,21 @@ class StochasticVariationalLDA(TopicModel):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """One pass over newly arrived documents, in mini-batches; needs `total_documents`."""
         self._check_parameters()
-        self._refuse_if_loaded()
         X = as_source(X)
-        trainer = getattr(self, "trainer_", None)
+        trainer, loaded = getattr(self, "trainer_", None), getattr(self, "state_", None)
         if trainer is None:
             if self.total_documents is None:
                 raise ParameterError(
                     f"{type(self).__name__} scales each mini-batch to the corpus: set "
                     "total_documents=D before partial_fit. (The spiking estimators need no D.)"
                 )
-            self.n_features_in_, self.history_ = X.n_words, []
-            self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
-            algorithm = self._updates(self.total_documents, X.n_words, self._seed())
+            seed = self.seed_ if loaded else self._seed()
+            algorithm = self._updates(self.total_documents, X.n_words, seed)
+            if loaded:
+                algorithm.set_state(loaded)
+            else:
+                self.n_features_in_, self.history_ = X.n_words, []
+                self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
         else:
             algorithm = trainer.algorithm
         self._check_vocabulary(X.counts)

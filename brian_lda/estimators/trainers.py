@@ -8,7 +8,7 @@ event-driven and batch algorithms, and one update for those that work on mini-ba
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from brian_lda.corpus import document_batches
 from brian_lda.corpus.streams import DocumentBatch, DocumentSource
 from brian_lda.errors import CheckpointError, DivergenceError
 from brian_lda.estimators.protocols import BatchUpdates, EventDrivenNetwork, Resumable, Sampler
+from brian_lda.step_rules import EventStepRule
 
 Algorithm = TypeVar("Algorithm", bound=BatchUpdates)
 
@@ -65,6 +66,11 @@ class EventDrivenTrainer:
     def theta(self) -> np.ndarray:
         """Theta of the training documents, [doc, topic]."""
         return softmax_rows(self.network.M__beta)
+
+    @property
+    def word_step(self) -> EventStepRule:
+        """The step rule of M^alpha that is in use."""
+        return self.network.parameters.word_step
 
     def state(self) -> dict[str, np.ndarray]:
         return {**self.network.state(), "n_passes": np.array([self._n_passes])}
@@ -131,6 +137,11 @@ class MiniBatchTrainer(Generic[Algorithm]):
     @property
     def phi(self) -> np.ndarray:
         return self.algorithm.phi
+
+    @property
+    def word_step(self) -> Any:
+        """The step rule of M^alpha that is in use; None where there is no such rule."""
+        return getattr(getattr(self.algorithm, "parameters", None), "word_step", None)
 
     def state(self) -> dict[str, np.ndarray]:
         return {**self.algorithm.state(), "n_batches": np.array([self._n_batches])}

@@ -15,8 +15,9 @@ import numpy as np
 
 from brian_lda.circuit.chips import add_limits, limit_values
 from brian_lda.circuit.circuit import Circuit, Sizes, Values
-from brian_lda.circuit.inhibition import Inhibition, Race
+from brian_lda.circuit.inhibition import Inhibition
 from brian_lda.circuit.kept import Kept
+from brian_lda.circuit.latency import make_inhibition
 from brian_lda.constraints import NO_CONSTRAINTS, Constraints, heard_tokens, spread_winners
 from brian_lda.errors import ParameterError, WeightOverflowError
 from brian_lda.parameters import PrunedWords
@@ -58,7 +59,7 @@ class SpikingNetwork:
     seed : int
         Of the spikes.
     inhibition : Race or Poisson, optional
-        The default is `Race()`.
+        As an object or as plain data (`make_inhibition`); the default is `Race()`.
     simulator : {"standalone", "cython", "numpy"}
         C++ program, compiled once and cached; or inside Python.
     constraints : Constraints, optional
@@ -86,7 +87,7 @@ class SpikingNetwork:
         pruned: PrunedWords | None = None,
     ) -> None:
         self.model, self.sizes, self.constants, self.seed = model, sizes, dict(constants), seed
-        self.inhibition = inhibition or Race()
+        self.inhibition = make_inhibition(inhibition)
         self.constraints = constraints or NO_CONSTRAINTS
         self.pruned = pruned
         if pruned is not None:

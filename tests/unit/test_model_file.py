@@ -7,9 +7,17 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from brian_lda import EdSpikeLDA, SemiSpikeLDA, StochasticVariationalLDA, TopicModel
+from brian_lda import (
+    DuSpikeLDA,
+    EdSpikeLDA,
+    EdSpikePLSI,
+    SemiSpikeLDA,
+    StochasticVariationalLDA,
+    TopicModel,
+)
+from brian_lda.circuit.inhibition import Poisson
 from brian_lda.constraints import Constraints
-from brian_lda.errors import ModelFileError, ParameterError
+from brian_lda.errors import ModelFileError
 from brian_lda.files.hdf5 import sealed_image
 from brian_lda.step_rules import RobbinsMonro
 
@@ -185,19 +193,47 @@ def test_saving_where_there_is_no_folder_says_so_and_leaves_nothing(model, tmp_p
     assert [file.name for file in tmp_path.iterdir()] == ["model.h5"]
 
 
+IN_SPIKES = {
+    "backend": "brian2",
+    "brian2_options": {"simulator": "numpy", "inhibition": Poisson()},
+}
+
+
 @pytest.mark.parametrize(
     "model",
     [
         SemiSpikeLDA(n_topics=2, max_iter=1, random_state=0),
+        DuSpikeLDA(n_topics=2, max_iter=1, random_state=0),
         EdSpikeLDA(n_topics=2, max_iter=1, random_state=0),
+        EdSpikePLSI(n_topics=2, max_iter=1, random_state=0),
         StochasticVariationalLDA(n_topics=2, max_iter=1, random_state=0, total_documents=2),
+        SemiSpikeLDA(n_topics=2, max_iter=1, random_state=0, **IN_SPIKES),
+        EdSpikeLDA(n_topics=2, max_iter=1, random_state=0, **IN_SPIKES),
     ],
+    ids=lambda model: f"{type(model).__name__}-{getattr(model, 'backend', 'rate')}",
 )
-def test_a_loaded_model_does_not_silently_begin_anew(model, tmp_path):
+def test_a_loaded_model_goes_on_learning_where_it_was(model, tmp_path):
     X = np.array([[2, 0, 1], [0, 3, 1]])
-    model.fit(X).partial_fit(X)
-    model.save(tmp_path / "model.h5")
+    model.fit(X).save(tmp_path / "model.h5")
     loaded = TopicModel.load(tmp_path / "model.h5")
-    with pytest.raises(ParameterError, match="cannot go on learning"):
-        loaded.partial_fit(X)
-    loaded.fit(X).partial_fit(X)
+    before = loaded.components_.copy()
+    loaded.save(tmp_path / "again.h5")  # a model that was loaded can be saved, too
+    again = TopicModel.load(tmp_path / "again.h5")
+    for other in (model, loaded, again):
+        other.partial_fit(X)
+    assert not np.array_equal(before, model.components_)
+    np.testing.assert_array_equal(loaded.components_, model.components_)
+    np.testing.assert_array_equal(again.components_, model.components_)
+    assert loaded.n_iter_ == model.n_iter_
+
+
+def test_options_of_the_simulation_come_back(tmp_path):
+    X = np.array([[2, 0, 1], [0, 3, 1]])
+    options = {"simulator": "numpy", "inhibition": Poisson(rate=200.0, dt=1e-3)}
+    model = EdSpikeLDA(
+        n_topics=2, max_iter=1, random_state=0, backend="brian2", brian2_options=options
+    )
+    model.fit(X).save(tmp_path / "model.h5")
+    again = clone(TopicModel.load(tmp_path / "model.h5")).fit(X)
+    assert again.trainer_.network.network.inhibition == options["inhibition"]
+    np.testing.assert_array_equal(again.components_, model.components_)
