@@ -11,7 +11,7 @@ IN_BATCH = Equations("""
     n_winners : integer (linked)
     batch_end : integer (linked)  # number of the topic spike that ends the mini-batch
     """)
-BATCH_EVENT = {"end_of_batch": "n_winners == batch_end"}
+BATCH_EVENT = {"end_of_batch": "n_winners == batch_end and accepted > 0"}  # once
 
 
 def connect_batch(net: Circuit) -> None:

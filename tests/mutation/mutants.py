@@ -2,7 +2,8 @@
 
 The faults are cosmic-ray's (another operator, another comparison, a number one more or less, a
 condition turned round, a loop that never runs ...), and three of our own for what it leaves alone
-and plasticity is made of: `+=`, statements that write, `min` and `max`.
+and plasticity is made of: `+=`, statements that write, `min` and `max`. Equations that Brian
+gets as text: `equations.py`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import ast
 import random
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cosmic_ray import plugins
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.operators.operator import Operator
+from equations import Mutant
 from parso.python.tree import ExprStmt, Keyword, Name
 from parso.python.tree import Operator as OperatorLeaf
 
@@ -75,17 +76,6 @@ class SwapFunction(Swap):
     def mutation_positions(self, node):
         if isinstance(node, Name) and node.value in self.swaps and not node.is_definition():
             yield node.start_pos, node.end_pos
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One fault: the file's whole source, and the lines that differ."""
-
-    kind: str
-    source: str
-    before: str
-    after: str
-    line: int = 0
 
 
 def make_mutants(

@@ -1,13 +1,21 @@
 """Mutation testing: does a test fail when the code is wrong?
 
-    pip install -e '.[mutation]'
-    python tests/mutation/run.py                     # every group, the sample of seed 0
-    python tests/mutation/run.py evaluation --all    # every mutant of one group
+    python tests/mutation/run.py wiring equations    # two groups
+    python tests/mutation/run.py models/spike_cgs.py --all
+    pip install -e '.[mutation]' && python tests/mutation/run.py
 
 `targets.toml` names for each source file the quick tests that hold it. The repository is copied,
 one fault after the other is made in the copy, and the tests run until one fails (the fault is
 killed) or all pass (it survives). Survivors that no test can see are listed in `equivalent.toml`
 with the reason; any other makes the exit status 1.
+
+Three kinds of faults, by target:
+
+faults        written by hand, [text, text in its place]: wiring between parts
+equations     nonsense in every statement of every equation that Brian gets as text, in turn
+              (`equations.py`); with --all in three ways each
+(neither)     cosmic-ray's operators on Python code, a sample; with --all every one (`mutants.py`,
+              needs the extra "mutation")
 
 Why a runner of our own around cosmic-ray's operators: mutmut leaves decorated functions alone, that
 is all numba kernels, and cosmic-ray starts Python anew for each mutant, which here costs more
@@ -22,6 +30,7 @@ import gc
 import io
 import os
 import random
+import re
 import resource
 import shutil
 import sys
@@ -31,7 +40,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mutants import Mutant, make_mutants
+from equations import Mutant, equation_mutants
 
 # Without compilation the random streams overflow, as they should, and numpy says so.
 PYTEST = ("-x", "-q", "--tb=line", "--assert=plain", "-p", "no:cacheprovider",
@@ -49,15 +58,16 @@ class Target:
     tests: list[str]
     jit: bool = True
     sample: int | None = None
+    equations: bool = False
     faults: list[list[str]] = field(default_factory=list)
 
 
 def copy_repository(folder: Path) -> None:
-    """Only what is imported and tested; `models` where the installed package has it."""
+    """Only what is imported and tested; `models` also where the installed package has it."""
     ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(REPOSITORY / "brian_lda", folder / "brian_lda", ignore=ignore)
-    shutil.copytree(REPOSITORY / "models", folder / "brian_lda" / "models", ignore=ignore)
-    shutil.copytree(REPOSITORY / "tests", folder / "tests", ignore=ignore)
+    for part in ("brian_lda", "models", "sims", "tests"):
+        shutil.copytree(REPOSITORY / part, folder / part, ignore=ignore)
+    (folder / "brian_lda" / "models").symlink_to(folder / "models")
     shutil.copy(REPOSITORY / "pyproject.toml", folder)
 
 
@@ -78,8 +88,22 @@ def warm_up() -> None:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     with tempfile.TemporaryDirectory() as empty, contextlib.redirect_stdout(io.StringIO()):
         pytest.main([*PYTEST, f"--rootdir={empty}", empty])  # imports the parts of pytest
+        warm_up_brian()
     gc.freeze()  # a child that collects garbage would copy all of this
     assert not any(name.partition(".")[0] == "brian_lda" for name in sys.modules)
+
+
+def warm_up_brian() -> None:
+    """A network of one neuron: sympy, templates and code generation are imported and cached."""
+    from brian2 import Network, NeuronGroup, Synapses, ms, prefs
+
+    target, prefs.codegen.target = prefs.codegen.target, "numpy"
+    group = NeuronGroup(1, "v : 1", threshold="v > 0", reset="v = 0", name="warm_up")
+    group.run_regularly("v += rand()")
+    synapses = Synapses(group, group, "w : 1", on_pre="w += exp(-v_post)", name="warm_up_synapses")
+    synapses.connect()
+    Network(group, synapses).run(1 * ms)
+    prefs.codegen.target = target
 
 
 def passes(copy: Path, target: Target, kernels: Path, seconds: float) -> tuple[bool, float]:
@@ -121,20 +145,21 @@ def try_mutants(copy: Path, target: Target, mutants: list[Mutant]) -> list[Mutan
     """The mutants of one file that survive."""
     path, kernels = copy / target.file, copy / "kernels"
     source, stamp = path.read_text(encoding="utf-8"), path.stat().st_mtime_ns
-    well, seconds = passes(copy, target, kernels, 900.0)
+    # numba looks only at the file that a kernel stands in, and kernels call rules of other files
+    compiles = target.jit and "njit" in source
+    fresh = Path(tempfile.mkdtemp(dir=copy)) if compiles else kernels
+    well, seconds = passes(copy, target, fresh, 900.0)
     if not well:
         sys.exit((copy / "output.txt").read_text() + f"\n{target.file}: fails without a fault.")
     print(f"{target.file}: {seconds:.1f} s without a fault", flush=True)
-    # numba looks only at the file that a kernel stands in, and kernels call rules of other files
-    has_kernels = "njit" in source
     survivors = []
     for number, mutant in enumerate(mutants, 1):
-        fresh = Path(tempfile.mkdtemp(dir=copy)) if has_kernels and target.jit else kernels
+        fresh = Path(tempfile.mkdtemp(dir=copy)) if compiles else kernels
         path.write_text(mutant.source, encoding="utf-8")
         survived, _ = passes(copy, target, fresh, 3 * seconds + 2)
         if survived:
             survivors.append(mutant)
-        mark = "SURVIVES" if survived else "killed"
+        mark = "SURVIVES" if survived else f"killed by {_killer(copy / 'output.txt')},"
         print(f"{target.file}:{mutant.line} {number}/{len(mutants)} {mark} {mutant.kind}: "
               f"{mutant.before}  ->  {mutant.after}", flush=True)  # fmt: skip
         if fresh != kernels:
@@ -142,6 +167,13 @@ def try_mutants(copy: Path, target: Target, mutants: list[Mutant]) -> list[Mutan
     path.write_text(source, encoding="utf-8")
     os.utime(path, ns=(stamp, stamp))
     return survivors
+
+
+def _killer(output: Path) -> str:
+    """The test that failed, or what ended the tests before one could."""
+    text = output.read_text(encoding="utf-8", errors="replace")
+    failed = re.search(r"^(?:FAILED|ERROR) (?:\S*/)?(\S+)", text, re.MULTILINE)
+    return failed[1] if failed else "the time limit or an import"
 
 
 def hand_made(source: str, faults: list[list[str]]) -> list[Mutant]:
@@ -161,16 +193,38 @@ def _entries(name: str) -> list[dict]:
     return tomllib.loads(file.read_text(encoding="utf-8")).get(name, [])
 
 
+def is_equivalent(file: str, mutant: Mutant) -> bool:
+    """Whether equivalent.toml has it; an entry may name its file or files."""
+    return any(
+        (entry["before"], entry["after"]) == (mutant.before, mutant.after)
+        and file in entry.get("files", [file])
+        for entry in _entries("equivalent")
+    )
+
+
+def list_mutants(targets: list[Target], arguments: argparse.Namespace) -> int:
+    """Say which mutants there are, without trying them."""
+    for target, mutants, _ in planned_mutants(REPOSITORY, targets, arguments):
+        print(f"{target.group}: {target.file}, {len(mutants)} mutants")
+        for mutant in mutants:
+            print(f"    {mutant.line}: {mutant.kind}: {mutant.before}  ->  {mutant.after}")
+    return 0
+
+
 def planned_mutants(
-    copy: Path, targets: list[Target], arguments: argparse.Namespace
+    folder: Path, targets: list[Target], arguments: argparse.Namespace
 ) -> list[tuple[Target, list[Mutant], Counter]]:
     """All mutants, before the first is tried: a mistake in targets.toml costs no results."""
     planned = []
     for target in targets:
-        source = (copy / target.file).read_text(encoding="utf-8")
+        source = (folder / target.file).read_text(encoding="utf-8")
         rng = random.Random(f"{arguments.seed} {target.file}")
         mutants, skipped = hand_made(source, target.faults), Counter()
-        if not target.faults:
+        if target.equations:
+            mutants += equation_mutants(source, every_kind=arguments.all)
+        elif not target.faults:
+            from mutants import make_mutants  # needs cosmic-ray
+
             sample = None if arguments.all else target.sample
             mutants, skipped = make_mutants(source, rng, sample)
         mutants = [m for m in mutants if arguments.match in f"{m.before} -> {m.after}"]
@@ -179,16 +233,24 @@ def planned_mutants(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("groups", nargs="*", help="groups or files of targets.toml; default: all")
+    every = [Target(**entry) for entry in _entries("target")]
+    groups = ", ".join(dict.fromkeys(target.group for target in every))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "groups", nargs="*", metavar="GROUP|FILE", help=f"{groups}, or files; default: all"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--all", action="store_true", help="every mutant instead of the sample")
+    parser.add_argument("--list", action="store_true", help="only say which mutants there are")
     parser.add_argument("--match", default="", help="only mutants with this text in their line")
     arguments = parser.parse_args()
-    targets = [Target(**entry) for entry in _entries("target")]
-    known = {f"{entry['before']} -> {entry['after']}" for entry in _entries("equivalent")}
+    targets = every
     if arguments.groups:
-        targets = [t for name in arguments.groups for t in targets if name in (t.group, t.file)]
+        targets = [t for name in arguments.groups for t in every if name in (t.group, t.file)]
+    if arguments.list:
+        return list_mutants(targets, arguments)
     warm_up()
     sys.dont_write_bytecode = True
     counts: dict[str, Counter] = {}
@@ -199,7 +261,7 @@ def main() -> int:
         for target, mutants, skipped in planned_mutants(copy, targets, arguments):
             count = counts.setdefault(target.group, Counter())
             survivors = try_mutants(copy, target, mutants) if mutants else []
-            equivalent = [m for m in survivors if f"{m.before} -> {m.after}" in known]
+            equivalent = [m for m in survivors if is_equivalent(target.file, m)]
             unexplained += [(target.file, m) for m in survivors if m not in equivalent]
             count.update({"made": len(mutants), "killed": len(mutants) - len(survivors),
                           "equivalent": len(equivalent),

@@ -26,7 +26,7 @@ from brian_lda.estimators.event_driven import STREAM_PASSES
 from brian_lda.estimators.trainers import EventDrivenTrainer, MiniBatchTrainer, softmax_rows
 from brian_lda.evaluation import fold_in
 from brian_lda.initial_weights import word_smoothing
-from brian_lda.parameters import AdaGrad, RMSProp, RobbinsMonro, VarianceTracking
+from brian_lda.step_rules import AdaGrad, RMSProp, RobbinsMonro, VarianceTracking
 
 TINY = np.array([[3, 1, 0, 0], [2, 2, 0, 0], [0, 0, 2, 3], [0, 0, 1, 4], [0, 0, 0, 1]])
 MORE = np.array([[0, 2, 1, 0], [1, 0, 0, 2], [0, 1, 1, 1]])

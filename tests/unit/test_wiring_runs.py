@@ -11,8 +11,8 @@ import pytest
 
 from brian_lda.corpus import holdout_split, load_corpus
 from brian_lda.evaluation import heldout_perplexity
-from brian_lda.parameters import RMSProp, RobbinsMonro, step_rule_to_dict
 from brian_lda.runs import RunConfig, make_model, train_run
+from brian_lda.step_rules import RMSProp, RobbinsMonro, step_rule_to_dict
 from brian_lda.sweeps import experiments
 from study.classification import classification_config
 

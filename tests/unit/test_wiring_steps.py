@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from brian_lda import DuSpikeLDA, EdSpikeLDA, SemiSpikeLDA
+from brian_lda import DuSpikeLDA, EdSpikeLDA, EdSpikePLSI, SemiSpikeLDA
 from brian_lda.automatic_steps import event_doc_step, event_word_step
 from brian_lda.corpus import load_corpus
-from brian_lda.parameters import FROZEN, BatchParameters, RobbinsMonro
+from brian_lda.parameters import BatchParameters
 from brian_lda.reference.document_batch import batch_tokens
 from brian_lda.reference.du_spike_lda import DuSpikeLDAReference
+from brian_lda.reference.plasticity import robbins_monro
+from brian_lda.step_rules import FROZEN, RobbinsMonro
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +90,49 @@ def test_unsmoothed_networks_average_over_25_events_of_a_synapse():
     assert window(100_000) == pytest.approx(2.5, rel=1e-12)  # 10 events a pass
     assert window(1_000) == pytest.approx(10.0, rel=1e-12)  # not longer than 10 passes
     assert window(10_000_000) == pytest.approx(0.5, rel=1e-12)  # nor shorter than half of one
+
+
+def test_a_stream_forgets_slowly_and_counts_initial_weights_as_its_first_documents_say():
+    """They fade within 6 times (in mini-batches: once) the tokens of the first call."""
+    counts = np.array([[3, 1, 0, 0], [0, 0, 2, 3]])
+    for model, fading in ((EdSpikeLDA(), 6.0), (SemiSpikeLDA(), 1.0), (DuSpikeLDA(), 1.0)):
+        model.set_params(n_topics=3, random_state=0).partial_fit(counts)
+        trainer = model.trainer_
+        network = trainer.network if fading == 6.0 else trainer.algorithm
+        offset = fading * (9 / 3) / (4 * math.exp(1.5))  # spikes of a topic neuron, V zeta
+        step = network.parameters.word_step
+        assert (step.offset, step.scale) == (pytest.approx(offset), pytest.approx(1.0 / offset))
+        assert (step.power, step.floor) == (0.9, 0.0)
+
+
+def test_a_document_of_du_spike_lda_forgets_its_start_at_once_and_then_averages():
+    model = DuSpikeLDA(n_topics=2, max_iter=1, random_state=0).fit(np.eye(3, dtype=int))
+    step = model.trainer_.algorithm.parameters.doc_step
+    numbers = (step.scale, step.offset, step.power, step.floor)
+    assert math.exp(-robbins_monro(0, *numbers)) < 1e-4  # what is left of N(1, 1)
+    assert [robbins_monro(n, *numbers) for n in (1, 2, 50)] == [1.0] * 3
+
+
+def test_networks_start_from_the_papers_weights(corpus):
+    """ "All synapses are randomly sampled from N(1,1), except that each synapse of the M^beta is
+    initialized to log(1/K) in SpikePLSI" (appendix, "Network initialization").
+    """
+
+    def first_weights(estimator):
+        model = estimator(n_topics=5)
+        network = model._make_trainer(corpus, 0).network
+        return network.M__alpha, network.M__beta
+
+    def is_n_1_1(M):
+        n = M.size
+        return abs(M.mean() - 1.0) < 4 / math.sqrt(n) and abs(M.std() - 1.0) < 4 / math.sqrt(2 * n)
+
+    for M in (*first_weights(EdSpikeLDA), first_weights(EdSpikePLSI)[0]):
+        assert is_n_1_1(M)
+    np.testing.assert_allclose(first_weights(EdSpikePLSI)[1], math.log(1 / 5), rtol=1e-15)
+    for estimator in (SemiSpikeLDA, DuSpikeLDA):
+        trainer = estimator(n_topics=5)._make_trainer(corpus, 0)
+        assert is_n_1_1(trainer.algorithm.words.M__alpha)
 
 
 # --- what documents of du-SpikeLDA start from ----------------------------------------------------

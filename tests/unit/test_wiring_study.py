@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from brian_lda.parameters import AdaGrad, RMSProp, VarianceTracking
 from brian_lda.runs import RunConfig, make_model
+from brian_lda.step_rules import AdaGrad, RMSProp, VarianceTracking
 from brian_lda.sweeps import experiments
 from study.classification import classification_config
 from study.comparison import _runs

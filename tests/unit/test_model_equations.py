@@ -1,0 +1,116 @@
+"""What every network of `models/` computes in a tick, from what its synapses and neurons hold.
+
+Rates and potentials here; what a token changes is held by golden traces against the rate-level
+twins (test_spiking_plasticity.py, test_spiking_counting.py), who wins by test_circuit_equations.py.
+That every single equation is held by some quick test: `tests/mutation/run.py equations`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+from brian2 import StateMonitor, prefs, seed
+
+from brian_lda.circuit import circuit
+from brian_lda.circuit.inhibition import Poisson, Race
+
+V, D, K = 4, 3, 3
+WORDS, DOCS = [0, 3, 1, 1, 2, 3], [0, 1, 2, 0, 1, 2]
+EPSILON = np.array([0.1, 0.2, 0.3, 0.4])
+FILES = (
+    "ed_spike_lda", "ed_spike_lda_paper", "ed_spike_plsi", "ed_spike_plsi_paper",
+    "semi_spike_lda", "semi_spike_lda_paper", "du_spike_lda", "du_spike_lda_paper", "spike_cgs",
+)  # fmt: skip
+every_model = pytest.mark.parametrize("file", FILES)
+
+
+@pytest.fixture(autouse=True)
+def inside_python(monkeypatch):
+    monkeypatch.setattr(circuit, "STALLED_AFTER", 500)  # ticks: a network that is wrong may stall
+    before, prefs.codegen.target = prefs.codegen.target, "numpy"
+    seed(1)
+    yield
+    prefs.codegen.target = before
+
+
+def build(file, inhibition=None):
+    """The network with weights that differ, and smoothing where it has any."""
+    sizes = {"n_tokens": 8} if file == "spike_cgs" else {"capacity": 8}
+    net = import_module(f"brian_lda.models.{file}").build(V, D, K, inhibition=inhibition, **sizes)
+    rng = np.random.default_rng(0)
+    for path, shape in (("alpha.w", (V, K)), ("beta.p", (D, K)), ("topics.c", (K,))):
+        owner, name = path.split(".")
+        if name in getattr(net, owner).variables:
+            net.set({path: rng.uniform(0.5, 3.0, shape)})
+    if "g" in net.topics.variables:
+        net.set({"topics.g": np.array([0.5, 1.0, 0.25])})
+    if "epsilon" in net.words.variables:
+        net.set({"words.epsilon": EPSILON})
+    return net
+
+
+def held(net, path, shape):
+    """A variable of the network as an array, or None where it has no such variable."""
+    owner, name = path.split(".")
+    group = getattr(net, owner)
+    if name not in group.variables:
+        return None
+    return np.reshape(np.array(getattr(group, name)[:]), shape).copy()
+
+
+def factors(net):
+    """exp M^alpha [word, topic], exp M^beta [doc, topic], exp b [topic] from what is stored."""
+    w, p = held(net, "alpha.w", (V, K)), held(net, "beta.p", (D, K))
+    g, c = held(net, "topics.g", (K,)), held(net, "topics.c", (K,))
+    word = np.exp(held(net, "alpha.M__alpha", (V, K))) if w is None else w
+    document = np.exp(held(net, "beta.M__beta", (D, K))) if p is None else p
+    return word * (1.0 if g is None else g), document, np.ones(K) if c is None else c
+
+
+@every_model
+def test_the_rate_is_the_product_of_what_the_synapses_hold(file):
+    """Alg. 1, line 5: u = M^alpha.x + M^beta.x (- b); with the smoothing exp M^alpha + epsilon."""
+    net = build(file)
+    monitor = StateMonitor(net.topics, ["u", "rate"], True, when="end")
+    net.network.add(monitor)
+    epsilon = EPSILON if "epsilon" in net.words.variables else np.zeros(V)
+    for token, (w, d) in enumerate(zip(WORDS[:3], DOCS[:3], strict=True)):
+        word, document, bias = factors(net)
+        net.present([w], [d], [token])
+        rate = (word[w] + epsilon[w]) * document[d] / bias
+        np.testing.assert_allclose(monitor.rate[:, -1], rate, rtol=1e-12)
+        np.testing.assert_allclose(monitor.u[:, -1], np.log(rate), rtol=1e-12, atol=1e-12)
+
+
+@every_model
+def test_weights_are_the_logarithms_of_what_is_stored(file):
+    net = build(file)
+    net.present(WORDS, DOCS)
+    word, document, bias = factors(net)
+    for path, expected in (
+        ("alpha.M__alpha", word),
+        ("beta.M__beta", document),
+        ("topics.b", bias),
+    ):
+        found = held(net, path, expected.shape)
+        if found is not None:  # only SpikeCGS has b
+            np.testing.assert_allclose(found, np.log(expected), rtol=1e-12, atol=1e-12)
+    assert (held(net, "topics.b", (K,)) is not None) == (file == "spike_cgs")
+
+
+@every_model
+@pytest.mark.parametrize("inhibition", [Race(), Poisson()], ids=["race", "poisson"])
+def test_without_a_token_nobody_fires_and_nothing_changes(file, inhibition):
+    net = build(file, inhibition)
+    net.present(WORDS, DOCS)
+    paths = [variable.path for variable in import_module(f"brian_lda.models.{file}").KEPT]
+    before = {path: held(net, path, -1) for path in paths}
+    assert net.winners.num_spikes == len(WORDS)
+    net.network.run(3 * net.clock.dt)
+    assert net.winners.num_spikes == len(WORDS)
+    for name in ("rate", "h", "accepted"):
+        np.testing.assert_array_equal(getattr(net.topics, name)[:], 0, err_msg=name)
+    for path in paths:
+        np.testing.assert_array_equal(held(net, path, -1), before[path], err_msg=path)
