@@ -287,19 +287,22 @@ def _value(circuit: Circuit, device: CPPStandaloneDevice, name: str) -> str:
 def _run_until_done(circuit: Circuit, device: CPPStandaloneDevice) -> str:
     """C++ that seeds the run and ticks until every token has its winner.
 
-    A tick ends at most one token, so as many ticks as tokens are left cannot overshoot; a race
-    needs a single turn of the loop.
+    All objects of a circuit share one clock, so that a tick is to run them in the order in which
+    Brian has listed them. Brian's own loop asks in every tick which clock is next and (2.9) what
+    time it is: a third of a fast network's time.
     """
     network = circuit.network.name
     n_winners = f"{device.get_array_name(circuit.winners.variables['N'])}[0]"
     n_tokens = _value(circuit, device, "n_tokens")
     return f"""
     _random_generators[0].seed((unsigned long){_value(circuit, device, "random_seed")});
-    long idle = 0;
-    while ({n_winners} < {n_tokens}) {{
-        const long left = {n_tokens} - {n_winners};
-        {network}.run(left*{circuit.clock.name}.dt[0], NULL, 10.0);
-        idle = {n_tokens} - {n_winners} < left ? 0 : idle + left;
+    long idle = 0, found = {n_winners};
+    while (found < {n_tokens}) {{
+        for (size_t i = 0; i < {network}.objects.size(); i++)
+            if ({network}.objects[i].second) {network}.objects[i].second();
+        {circuit.clock.name}.tick();
+        idle = {n_winners} > found ? 0 : idle + 1;
+        found = {n_winners};
         if (idle > {STALLED_AFTER}) exit({STALLED_EXIT});
     }}
     """
