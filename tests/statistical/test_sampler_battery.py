@@ -31,8 +31,9 @@ from test_reference_posterior import (
     padded_rates,
 )
 
+from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.evaluation import fold_in_gibbs
-from brian_lda.parameters import BatchParameters, EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.random_streams import new_stream
 from brian_lda.reference.semi_spike_lda import sweep_document
@@ -43,6 +44,7 @@ from brian_lda.simulation.twins import (
     SemiSpikeLDASpiking,
     SpikeCGSSpiking,
 )
+from brian_lda.step_rules import RobbinsMonro
 
 pytestmark = pytest.mark.statistical
 
@@ -60,7 +62,7 @@ def collapsed_sampler(kind):
     """One chain for each corpus, by the library's own class."""
 
     def sampler(w, n_draws, seed, z=None):
-        runner = None
+        simulators = {}  # the program is opened once
         draws = np.empty((len(w), n_draws, w.shape[1]), np.int32)
         for i, words in enumerate(w):
             chain = kind(
@@ -70,7 +72,7 @@ def collapsed_sampler(kind):
             )  # fmt: skip
             tokens = np.arange(w.shape[1])
             if kind is SpikeCGSSpiking:  # all draws in one run of the network
-                runner = chain._runner = runner or chain._runner  # opened once
+                chain.network._simulators = simulators
                 winners = chain.sweep(np.tile(tokens, sum(sweeps_until_draws(n_draws))))
                 last = np.cumsum(sweeps_until_draws(n_draws)) - 1
                 draws[i] = winners.reshape(-1, w.shape[1])[last]
@@ -119,7 +121,13 @@ def semi_spikes(w, n_draws, seed, z=None):
     network = SemiSpikeLDASpiking(parameters, 3, seed=seed, n_training_tokens=1)
     draws = []
     for batch in np.split(w, range(64, len(w), 64)):
-        network.words.M__alpha = np.log(SEMI.phi)  # the network learns: back to what is tested
+        network.set_state(  # the network learns: back to what is tested
+            {
+                "M__alpha": np.log(SEMI.phi),
+                "n_spikes": np.zeros(3),
+                "n_updates": np.array([network.n_updates]),
+            }
+        )
         winners = network.update(sparse.csr_array(counts_of(batch)))
         kept = winners.reshape(len(winners), *batch.shape)[-n_draws * THINNING :: THINNING]
         back = np.argsort(np.argsort(batch, axis=1, kind="stable"), axis=1)
@@ -234,18 +242,22 @@ def winner_p_value(winners, u):
     return stats.chi2.sf(deviation, used.sum() - len(u))
 
 
-def event_driven_winners(seed):
+def event_driven_winners(seed, inhibition):
     """ed-SpikeLDA: N_PAIRS tokens (w, d), each shown N_SHOWN times; and u of each pair."""
     rng = np.random.default_rng([seed, 7])
     parameters = EventDrivenParameters(
         n_topics=4, doc_topic_prior=np.full(4, 1.5), word_step=FROZEN, doc_step=FROZEN
     )
     network = EventDrivenSpiking(
-        parameters, N_PAIRS, np.full(N_PAIRS, N_SHOWN), seed=seed, simulator="numpy"
-    )
-    state = network.state()
-    state["M__alpha"] = rng.normal(0, 0.5, (4, N_PAIRS))
-    state["M__beta"] = rng.normal(0, 0.5, (N_PAIRS, 4))
+        parameters, N_PAIRS, np.full(N_PAIRS, N_SHOWN), seed=seed, simulator="numpy",
+        inhibition=inhibition,
+    )  # fmt: skip
+    state = {
+        "M__alpha": rng.normal(0, 0.5, (4, N_PAIRS)),
+        "M__beta": rng.normal(0, 0.5, (N_PAIRS, 4)),
+        "n_alpha": np.zeros(4),
+        "n_beta": np.zeros(N_PAIRS),
+    }
     network.set_state(state)
     shown = rng.permutation(np.repeat(np.arange(N_PAIRS), N_SHOWN))
     docs = (shown * 3) % N_PAIRS
@@ -255,24 +267,28 @@ def event_driven_winners(seed):
     return winners.reshape(N_PAIRS, N_SHOWN), u
 
 
-def delayed_winners(seed):
+def delayed_winners(seed, inhibition):
     """du-SpikeLDA: a mini-batch of N_PAIRS one-word documents, 2T sweeps over them."""
     parameters = BatchParameters(
         n_topics=4, doc_topic_prior=np.full(4, 1.5), topic_word_prior=0.0,
         local_iterations=N_SHOWN // 2, word_step=FROZEN, doc_step=FROZEN,
     )  # fmt: skip
     network = DuSpikeLDASpiking(
-        parameters, N_PAIRS, seed=seed, n_training_tokens=1, simulator="numpy"
-    )
+        parameters, N_PAIRS, seed=seed, n_training_tokens=1, simulator="numpy",
+        inhibition=inhibition,
+    )  # fmt: skip
     M__alpha = np.random.default_rng([seed, 8]).normal(0, 0.5, (4, N_PAIRS))
-    network.words.M__alpha = M__alpha
+    network.set_state(
+        {"M__alpha": M__alpha, "n_spikes": np.zeros(4), "n_updates": np.zeros(1, int)}
+    )
     winners = network.update(sparse.csr_array(np.eye(N_PAIRS, dtype=np.int32)))
     return winners.T, M__alpha.T + network.M__beta
 
 
+@pytest.mark.parametrize("inhibition", (Race(), Poisson()), ids=repr)
 @pytest.mark.parametrize("winners_and_u", (event_driven_winners, delayed_winners))
-def test_winners_of_whole_networks_follow_softmax(winners_and_u):
-    winners, u = winners_and_u(seed=0)
+def test_winners_of_whole_networks_follow_softmax(winners_and_u, inhibition):
+    winners, u = winners_and_u(seed=0, inhibition=inhibition)
     assert winner_p_value(winners, u) > SMALLEST_P
     assert winner_p_value(winners, u + [0.8, 0, 0, 0]) < FAULT_P  # the test could fail
 

@@ -4,7 +4,7 @@ One chain each, thinned so far that what the transition matrix remembers of the 
 below the resolution of the test.
 """
 
-from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,25 +22,25 @@ from enumerated_posterior import (
 )
 from scipy import sparse
 
-from brian_lda.circuit.inhibition import Poisson, Race
+from brian_lda.circuit.inhibition import Poisson
 from brian_lda.parameters import BatchParameters
-from brian_lda.simulation.spiking_network import CircuitRunner
 from brian_lda.simulation.twins import SemiSpikeLDASpiking, SpikeCGSSpiking
 
 pytestmark = pytest.mark.statistical
 
-NOBODY_FIRES = "h_old = 0"  # the negative phase left out
 KEPT = 4000
 
 
-def network_without_negative_phase(model, *arguments, **shape_and_inhibition):
-    """The model's own `build`, with nobody firing in the slot "recall"."""
-    with pytest.MonkeyPatch.context() as patch:
-        if model == "spike_cgs":
-            patch.setattr(spike_cgs, "NEGATIVE_PHASE", f"{NOBODY_FIRES}\nu = -b")
-            return spike_cgs.build(*arguments, **shape_and_inhibition)
-        patch.setattr(semi_spike_lda, "RECALL", NOBODY_FIRES)
-        return semi_spike_lda.build(*arguments, **shape_and_inhibition)
+def without_negative_phase(model):
+    """The model with a network in which nobody fires in the phase "recall": h_old stays 0."""
+
+    def wire(sizes, inhibition):
+        net = model.wire(sizes, inhibition)
+        (recall,) = (part for part in net.topics.contained_objects if part.name == "topics_recall")
+        net.topics.contained_objects.remove(recall)
+        return net
+
+    return SimpleNamespace(**{**vars(model), "wire": wire})
 
 
 def spike_cgs_p_value(order, inhibition=None, *, faulty=False, kept=KEPT):
@@ -56,8 +56,7 @@ def spike_cgs_p_value(order, inhibition=None, *, faulty=False, kept=KEPT):
         doc_topic_prior=lamda, topic_word_prior=varphi, seed=4, inhibition=inhibition,
     )  # fmt: skip
     if faulty:
-        build = partial(network_without_negative_phase, "spike_cgs")
-        chain._runner = CircuitRunner(build, {"model": "SpikeCGS without negative phase"})
+        chain.network.model = without_negative_phase(spike_cgs)
     if order == "sequential":
         presented = np.tile(np.arange(n_tokens), thinning * kept)
     else:
@@ -82,9 +81,7 @@ def test_spike_cgs_in_random_order():
 
 def test_spike_cgs_in_clocked_time():
     """Poisson neurons, several ticks a token: the negative phase still happens once."""
-    inhibition = Poisson(rate=700.0)
-    p = spike_cgs_p_value("sequential", inhibition, kept=2000)
-    assert p > SMALLEST_P
+    assert spike_cgs_p_value("sequential", Poisson(), kept=2000) > SMALLEST_P
 
 
 def test_spike_cgs_without_negative_phase_fails():
@@ -101,11 +98,11 @@ def semi_p_value(*, faulty=False, n_docs=64, T=400, thinning=10):
     parameters = BatchParameters(
         n_topics=K, doc_topic_prior=lamda, topic_word_prior=0.0, local_iterations=T
     )
-    network = SemiSpikeLDASpiking(parameters, V, seed=6, n_training_tokens=1, inhibition=Race())
-    network.words.M__alpha = np.log(phi)
+    network = SemiSpikeLDASpiking(parameters, V, seed=6, n_training_tokens=1)
+    first = {"M__alpha": np.log(phi), "n_spikes": np.zeros(K), "n_updates": np.zeros(1, int)}
+    network.set_state(first)
     if faulty:
-        build = partial(network_without_negative_phase, "semi", parameters)
-        network._runner = CircuitRunner(build, {"model": "semi-CGS without negative phase"})
+        network.network.model = without_negative_phase(semi_spike_lda)
     counts = np.tile(np.bincount(words, minlength=V).astype(np.int32), (n_docs, 1))
     winners = network.update(sparse.csr_array(counts))
     found = winners.reshape(-1, n_docs, len(words))[T::thinning]
