@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from brian2 import NeuronGroup, prefs
 
 import brian_lda
 from brian_lda.algorithms import ALGORITHMS
@@ -15,7 +17,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_python_example_runs(tmp_path, monkeypatch, capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    example, _ = re.findall(r"```python\n(.*?)```", README, re.S)
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     exec(compile(example, "README.md", "exec"), names)
@@ -24,6 +26,20 @@ def test_the_python_example_runs(tmp_path, monkeypatch, capsys):
     assert 1500 < int(lines[-1]) < 2500
     assert (tmp_path / "reuters.h5").exists()
     assert names["spiking"].components_.shape == (5, 4258)
+
+
+def test_the_brian2_example_runs():
+    _, example = re.findall(r"```python\n(.*?)```", README, re.S)
+    target = prefs.codegen.target
+    names: dict = {}
+    try:
+        exec(compile(example, "README.md", "exec"), names)
+    finally:
+        prefs.codegen.target = target
+    assert names["raster"].num_spikes == names["corpus"].n_tokens == 500
+    assert names["u"].u.shape == (10, 500) and np.isfinite(names["u"].u).all()
+    for group in ("words", "documents", "topics", "inhibition"):
+        assert isinstance(getattr(names["net"], group), NeuronGroup)
 
 
 def test_the_table_of_algorithms_names_what_exists():
