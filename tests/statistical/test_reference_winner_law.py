@@ -10,10 +10,11 @@ from numba import njit
 from scipy import stats
 from scipy.special import softmax
 
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.activation import draw_from_blocks, padded, softmax_winner
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.random_streams import new_stream, substream_state, uniform
+from brian_lda.step_rules import RobbinsMonro
 
 pytestmark = pytest.mark.statistical
 
