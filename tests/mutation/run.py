@@ -176,15 +176,17 @@ def _killer(output: Path) -> str:
     return failed[1] if failed else "the time limit or an import"
 
 
-def hand_made(source: str, faults: list[list[str]]) -> list[Mutant]:
-    """Faults given as [text, text in its place]; each text must occur exactly once."""
-    mutants = []
-    for before, after in faults:
-        if source.count(before) != 1:
-            sys.exit(f"targets.toml: {before!r} must occur once; found {source.count(before)}.")
-        line = source[: source.index(before)].count("\n") + 1
-        mutants.append(Mutant("by hand", source.replace(before, after), before, after, line))
-    return mutants
+def hand_made(target: Target, source: str) -> list[Mutant]:
+    """The target's faults, [text, text in its place]; each text must occur exactly once."""
+    moved = [before for before, _ in target.faults if source.count(before) != 1]
+    if moved:  # the code has changed since: say all of it at once
+        texts = "\n".join(f"    {text!r}, found {source.count(text)}" for text in moved)
+        sys.exit(f"targets.toml: each of these must occur once in {target.file}:\n{texts}")
+    return [
+        Mutant("by hand", source.replace(before, after), before, after,
+               source[: source.index(before)].count("\n") + 1)
+        for before, after in target.faults
+    ]  # fmt: skip
 
 
 def _entries(name: str) -> list[dict]:
@@ -219,7 +221,7 @@ def planned_mutants(
     for target in targets:
         source = (folder / target.file).read_text(encoding="utf-8")
         rng = random.Random(f"{arguments.seed} {target.file}")
-        mutants, skipped = hand_made(source, target.faults), Counter()
+        mutants, skipped = hand_made(target, source), Counter()
         if target.equations:
             mutants += equation_mutants(source, every_kind=arguments.all)
         elif not target.faults:
