@@ -59,6 +59,14 @@ def add_limits(
             )
         _add_chips(net, constraints.n_chips)
     if constraints.weight_bits is not None:
+        # A count that was rounded down may be less than the 1 that is taken away from it.
+        for order in (1, 7):  # after the word's input and after the document's
+            net.topics.run_regularly(
+                "rate = clip(rate, 0, inf)",
+                when="excite",
+                order=order,
+                name=f"{net.topics.name}_no_less_than_0_{order}",
+            )
         for variable in kept:
             if variable.written_by:
                 _add_rounding(net, variable)
@@ -196,7 +204,7 @@ def _add_rounding(net: Circuit, variable: Kept) -> None:
 
 
 ROUND = """
-level = lowest + quantum*floor((log(weight) - lowest)/quantum + rand())
+level = lowest + quantum*floor((log(clip(weight, exp(lowest), inf)) - lowest)/quantum + rand())
 weight = exp(clip(level, lowest, highest))
 """
 ROUND_LOG = """
