@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from event_driven_twins import rate_twin
 from scipy import sparse, stats
 
 from brian_lda import DuSpikeLDA, EdSpikeLDA
-from brian_lda.circuit.inhibition import Poisson
+from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.circuit.latency import Windowed
-from brian_lda.constraints import Constraints
+from brian_lda.constraints import NO_WINNER, Constraints
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import BatchParameters, EventDrivenParameters, PrunedWords, RobbinsMonro
+from brian_lda.initial_weights import initial_state
+from brian_lda.parameters import BatchParameters, EventDrivenParameters, PrunedWords
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.simulation.twins import (
@@ -18,6 +20,7 @@ from brian_lda.simulation.twins import (
     SemiSpikeLDASpiking,
     SpikeCGSSpiking,
 )
+from brian_lda.step_rules import AdaGrad, RMSProp, RobbinsMonro, VarianceTracking
 
 V, D, K = 6, 3, 4
 STEP = RobbinsMonro(scale=0.3, offset=3.0, power=0.7)
@@ -45,7 +48,7 @@ def on_grid(M, constraints):
     assert low <= M.min() and M.max() <= high
 
 
-@pytest.mark.parametrize("inhibition", [None, Poisson(rate=300.0), Windowed(latency=1, window=2)])
+@pytest.mark.parametrize("inhibition", [None, Poisson(), Windowed(latency=1, window=2)])
 def test_every_weight_stays_on_one_of_the_levels(inhibition):
     limits = Constraints(weight_bits=5, weight_range=(-6.1, 9.5))  # 32 levels, 0 is none of them
     for network in twins(limits, inhibition=inhibition):
@@ -93,8 +96,8 @@ def test_a_neuron_behind_a_dead_synapse_never_wins_that_word():
     limits = Constraints(dead_synapses=0.5, dead_neurons=0.2, seed=5)
     words, docs = tokens(300)
     spiking, reference = twins(limits)
-    for network, n_docs in ((spiking, spiking._shape.n_docs), (reference, D)):
-        living = limits.living("alpha", V, K), limits.living("beta", n_docs, K)
+    for network in (spiking, reference):
+        living = limits.living("alpha", V, K), limits.living("beta", D, K)
         paths = living[0][words] & living[1][docs]
         winners = network.present(words, docs)
         heard = winners >= 0
@@ -146,47 +149,243 @@ def test_who_misses_the_winner_does_not_learn():
         assert 10 < skipped < 42  # 3 others x 15 tokens x (1 - 0.6 * ~0.6)
 
 
-def test_pruned_network_in_spikes_equals_the_reference():
+def test_few_bits_of_the_network_as_printed():
+    """M itself is stored there, and every synapse of the winner is written."""
+    parameters = EventDrivenParameters(
+        K, 1.3, VarianceTracking(), AdaGrad(0.3), "euler", gauge=False
+    )
+    limits = Constraints(weight_bits=5, weight_range=(-6.1, 9.5))
+    network = EventDrivenSpiking(
+        parameters, V, [20] * 3, seed=1, simulator="numpy", constraints=limits
+    )
+    before = network.state()
+    network.present(*tokens(25))
+    for name in ("M__alpha", "M__beta"):
+        on_grid(network.state()[name], limits)
+        assert (network.state()[name] != before[name]).any()
+
+
+def test_folding_keeps_a_weight_on_its_levels():
+    """a is given over to m in whole levels, so that m needs no rounding when that happens."""
+    step = RobbinsMonro(0.5, power=0.0)
+    limits = Constraints(weight_bits=5, weight_range=(-6.1, 9.5))
+    network = EventDrivenSpiking(
+        EventDrivenParameters(K, 1.3, step, step), V, [700] * 3, seed=1, simulator="numpy",
+        constraints=limits,
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        network.present(rng.integers(0, V - 1, 600), rng.integers(0, D, 600))
+        state = network.state()
+        n_alpha = state["n_alpha"]
+        # The last word is never shown: it falls out of the range, down to SMALLEST.
+        levels = (np.log(state["w"][:, : V - 1]) - limits.weight_range[0]) / limits.quantum
+        np.testing.assert_allclose(levels, np.round(levels), rtol=0, atol=1e-6)
+        M = state["M__alpha"][:, : V - 1]
+        assert M.max() <= limits.weight_range[1]
+        assert M.max() > limits.weight_range[0]
+    assert (0.5 * n_alpha > 60 * np.log(10)).any()  # some g has been folded
+    assert state["g"].min() >= 1e-60
+
+
+def on_two_levels(rounded, exact, limits):
+    """Values are beside the exact one, and it is their mean within five standard errors."""
+    rounded = np.asarray(rounded)
+    assert np.abs(rounded - exact).max() < limits.quantum * (1 + 1e-9)
+    error = limits.quantum / 2 / np.sqrt(rounded.size)
+    assert abs(rounded.mean() - exact) < 5 * error
+    assert np.ptp(rounded) > limits.quantum / 2  # both of them occur
+
+
+@pytest.mark.parametrize("form", ["flow", "paper"])
+def test_rounding_in_the_network_is_without_bias(form):
+    """One token in each of 400 documents: the same exact update, rounded 400 times over."""
+    n_docs, limits = 400, Constraints(weight_bits=4)
+    step = RobbinsMonro(0.3, power=0.0)
+    steps = (step, step, "flow") if form == "flow" else (VarianceTracking(), AdaGrad(0.9), "euler")
+    parameters = EventDrivenParameters(K, 1.3, *steps, gauge=form == "flow")
+    lengths = np.ones(n_docs)
+    level = limits.weight_range[0] + 10 * limits.quantum  # a weight that the chip can hold
+    start = initial_state(parameters, V, lengths, seed=1)
+    start |= {"M__alpha": np.full((K, V), level), "M__beta": np.full((n_docs, K), level)}
+    start["M__alpha"][0] += 5 * limits.quantum  # wins
+    start["M__beta"][:, 0] += 5 * limits.quantum
+    exact = EdSpikeLDAReference(parameters, V, lengths, seed=1, initial=start)
+    exact.present(np.zeros(1, int), np.zeros(1, int), winners=[0])
+    chip = EventDrivenSpiking(
+        parameters, V, lengths, seed=1, initial=start, simulator="numpy", constraints=limits
+    )
+    winners = chip.present(np.zeros(n_docs, int), np.arange(n_docs))
+    assert (winners == 0).mean() > 0.95
+    won = winners == 0
+    for topic in (0, 1):
+        on_two_levels(chip.M__beta[won, topic], exact.M__beta[0, topic], limits)
+
+
+def test_dead_synapses_are_the_same_in_a_network_that_is_compiled_larger():
+    """51 documents are compiled as 52; the 51 hear and miss the same."""
+    limits = Constraints(dead_synapses=0.5, seed=5)
+    n_docs = 51
+    network = EventDrivenSpiking(
+        PARAMETERS, V, [4] * n_docs, seed=1, simulator="numpy", constraints=limits
+    )
+    assert network.network._compiled().n_docs > n_docs
+    words, docs = np.tile(np.arange(V), n_docs), np.repeat(np.arange(n_docs), V)
+    paths = limits.living("alpha", V, K)[words] & limits.living("beta", n_docs, K)[docs]
+    winners = network.present(words, docs)
+    np.testing.assert_array_equal(winners >= 0, paths.any(axis=1))
+    assert paths[winners >= 0, winners[winners >= 0]].all()
+
+
+@pytest.mark.parametrize("inhibition", [Race(), Poisson()])
+def test_the_rest_learns_as_if_tokens_that_nobody_hears_were_not_there(inhibition):
+    limits = Constraints(dead_synapses=0.6, seed=2)
+    with_them, without = (twins(limits, inhibition=inhibition)[0] for _ in range(2))
+    words, docs = tokens(40)
+    paths = limits.living("alpha", V, K)[words] & limits.living("beta", D, K)[docs]
+    heard = paths.any(axis=1)
+    assert 0 < heard.sum() < 40
+    for part in (slice(0, 15), slice(15, 40)):
+        winners = with_them.present(words[part], docs[part])
+        shown = np.flatnonzero(heard[part])
+        assert (np.delete(winners, shown) == NO_WINNER).all()
+        expected = without.present(words[part][shown], docs[part][shown])
+        np.testing.assert_array_equal(winners[shown], expected)
+    for name, value in without.state().items():
+        np.testing.assert_array_equal(with_them.state()[name], value, err_msg=name)
+
+
+@pytest.mark.parametrize("inhibition", [Race(), Poisson()])
+@pytest.mark.parametrize("form", ["flow", "paper"])
+@pytest.mark.parametrize("prior", [1.3, None])
+def test_pruned_network_in_spikes_equals_the_reference(prior, form, inhibition):
     private = np.random.default_rng(3).random((K, V)) < 0.5
     pruned = PrunedWords(private, np.linspace(-3.0, -1.0, K))
     lengths = [20] * 3
-    spiking = EventDrivenSpiking(PARAMETERS, V, lengths, seed=1, simulator="numpy", pruned=pruned)
-    reference = EdSpikeLDAReference(PARAMETERS, V, lengths, seed=1, pruned=pruned)
+    parameters = EventDrivenParameters(K, prior, STEP, STEP)
+    if form == "paper":
+        doc_step = VarianceTracking() if prior is None else AdaGrad()
+        parameters = EventDrivenParameters(
+            K, prior, VarianceTracking(), doc_step, "euler", gauge=False
+        )
+    spiking = EventDrivenSpiking(
+        parameters, V, lengths, seed=1, simulator="numpy", pruned=pruned, inhibition=inhibition
+    )
+    reference = rate_twin(parameters, V, lengths, seed=1, pruned=pruned)
     words, docs = tokens(40)
-    reference.present(words, docs, winners=spiking.present(words, docs))
+    winners = spiking.present(words, docs)
+    reference.present(words, docs, winners=winners)
+    assert private[winners, words].any() and not private[winners, words].all()
     np.testing.assert_allclose(spiking.M__alpha, reference.M__alpha, rtol=0, atol=ATOL)
     np.testing.assert_allclose(spiking.M__beta, reference.M__beta, rtol=0, atol=ATOL)
     assert (spiking.M__alpha[~private] == np.repeat(pruned.shared, (~private).sum(axis=1))).all()
-    with pytest.raises(ParameterError, match="gauge"):
-        EventDrivenSpiking(
-            EventDrivenParameters(K, 1.3, STEP, STEP, gauge=False), V, lengths, seed=1,
-            pruned=pruned,
-        )  # fmt: skip
 
 
-def test_counting_networks_take_limits_but_no_lost_packets():
+@pytest.mark.parametrize("form", ["flow", "paper"])
+def test_races_of_a_pruned_network_are_decided_by_private_and_shared_weights(form):
+    """Leads of 20 and more, as in test_spiking_potentials: sign and place of every term show."""
+    rng = np.random.default_rng(4)
+    n = 30
+    frozen = RobbinsMonro(1e-300, power=0)
+    private = rng.random((K, n)) < 0.5
+    pruned = PrunedWords(private, 20.0 * rng.permutation(K))
+    state = {
+        "M__alpha": 20.0 * rng.integers(0, 4, (K, n)), "M__beta": 80.0 * rng.integers(0, 3, (n, K)),
+        "n_alpha": np.zeros(K), "n_beta": np.zeros(n),
+    }  # fmt: skip
+    parameters = EventDrivenParameters(K, 1.3, frozen, frozen)
+    if form == "paper":  # without variance there is no step
+        M, eta = state["M__alpha"], np.array([1e-12])
+        state |= {"s_1__alpha": M, "s_2__alpha": M**2}
+        state |= {"G__beta": np.zeros((n, K)), "eta_0__beta": eta}
+        parameters = EventDrivenParameters(
+            K, 1.3, VarianceTracking(), AdaGrad(1e-12), "euler", gauge=False
+        )
+    spiking = EventDrivenSpiking(
+        parameters, n, [1] * n, seed=1, initial=state, simulator="numpy", pruned=pruned
+    )
+    u = np.where(private, state["M__alpha"], pruned.shared[:, None]).T + state["M__beta"]
+    ranked = np.sort(u, axis=1)
+    sure = np.flatnonzero(ranked[:, -1] >= ranked[:, -2] + 20)
+    assert len(sure) > n / 3
+    assert (u.argmax(axis=1) != (state["M__alpha"].T + state["M__beta"]).argmax(axis=1))[sure].any()
+    np.testing.assert_array_equal(spiking.present(sure, sure), u.argmax(axis=1)[sure])
+
+
+def test_a_pruned_network_with_few_bits_and_dead_synapses():
+    """The limits add up: three sets of Brian objects on one network."""
+    private = np.random.default_rng(3).random((K, V)) < 0.7
+    pruned = PrunedWords(private, np.linspace(-3.0, -1.0, K))
+    limits = Constraints(weight_bits=5, weight_range=(-6.1, 9.5), dead_synapses=0.3, seed=5)
+    network = EventDrivenSpiking(
+        PARAMETERS, V, [20] * 3, seed=1, simulator="numpy", pruned=pruned, constraints=limits
+    )
+    words, docs = tokens(30)
+    winners = network.present(words, docs)
+    paths = limits.living("alpha", V, K)[words] & limits.living("beta", D, K)[docs]
+    heard = winners >= 0
+    np.testing.assert_array_equal(heard, paths.any(axis=1))
+    assert paths[heard, winners[heard]].all()
+    on_grid(network.M__beta, limits)
+    assert (network.M__alpha[~private] == np.repeat(pruned.shared, (~private).sum(axis=1))).all()
+
+
+@pytest.mark.parametrize("inhibition", [Race(), Poisson()])
+def test_counting_networks_take_limits_but_no_lost_packets(inhibition):
     words, docs = tokens(12)
     arguments = {
         "n_topics": K, "n_words": V, "n_docs": D, "doc_topic_prior": 0.5,
-        "topic_word_prior": 0.5, "seed": 0, "simulator": "numpy",
+        "topic_word_prior": 0.5, "seed": 0, "simulator": "numpy", "inhibition": inhibition,
     }  # fmt: skip
     limits = Constraints(weight_bits=6, dead_neurons=0.3, seed=4)
     sampler = SpikeCGSSpiking(words, docs, constraints=limits, **arguments)
     alive = limits.living("alpha", V, K).all(axis=0)
     assert alive[sampler.sweep()].all() and not alive.all()
-    with pytest.raises(ParameterError, match="packet_loss must be 0"):
+    refused = "packet_loss must be 0.*Use EdSpikeLDA or EdSpikePLSI"
+    with pytest.raises(ParameterError, match=refused):
         SpikeCGSSpiking(words, docs, constraints=Constraints(packet_loss=0.1), **arguments).sweep()
     counts = sparse.csr_array(np.ones((2, V), np.int32))
+    paper = {"word_step": RMSProp(), "doc_step": RMSProp(), "integrator": "euler"}
     for kind, prior in ((SemiSpikeLDASpiking, 0.5), (DuSpikeLDASpiking, 1.5)):
-        parameters = BatchParameters(n_topics=K, doc_topic_prior=prior, local_iterations=1)
-        arguments = {"seed": 0, "n_training_tokens": 12, "simulator": "numpy"}
-        network = kind(parameters, V, constraints=limits, **arguments)
-        assert alive[network.update(counts)].all()
-        on_grid(network.words.M__alpha, limits)
-        with pytest.raises(ParameterError, match="packet_loss must be 0"):
-            kind(parameters, V, constraints=Constraints(packet_loss=0.1), **arguments).update(
-                counts
-            )
+        for rules in ({}, paper):
+            parameters = BatchParameters(K, prior, local_iterations=1, **rules)
+            arguments = {
+                "seed": 0, "n_training_tokens": 12, "simulator": "numpy", "inhibition": inhibition,
+            }  # fmt: skip
+            network = kind(parameters, V, constraints=limits, **arguments)
+            before = network.M__alpha
+            assert alive[network.update(counts)].all()
+            assert (network.M__alpha != before).any()
+            on_grid(network.M__alpha, limits)
+            on_grid(network.M__beta, limits)  # written by now
+            with pytest.raises(ParameterError, match=refused):
+                kind(parameters, V, constraints=Constraints(packet_loss=0.1), **arguments).update(
+                    counts
+                )
+
+
+@pytest.mark.filterwarnings("error:invalid value")
+@pytest.mark.parametrize("inhibition", [Race(), Poisson()])
+def test_counts_of_few_bits_stay_on_their_levels(inhibition):
+    """SpikeCGS: both the count taken away and the count added are rounded.
+
+    With 4 bits a count of 1 may be stored as less than 1. Without it, nothing is left: the lowest
+    level, and no vote in this race.
+    """
+    words, docs = tokens(12)
+    limits = Constraints(weight_bits=4, weight_range=(-6.1, 9.5))
+    sampler = SpikeCGSSpiking(
+        words, docs, n_topics=K, n_words=V, n_docs=D, doc_topic_prior=0.5, topic_word_prior=0.5,
+        seed=0, simulator="numpy", constraints=limits, inhibition=inhibition,
+    )  # fmt: skip
+    lowest = 0
+    for _ in range(4):
+        assert set(sampler.sweep()) <= set(range(K))
+        on_grid(sampler.M__alpha, limits)
+        on_grid(sampler.M__beta, limits)
+        for M in (sampler.M__alpha, sampler.M__beta):
+            lowest += (M < limits.weight_range[0] + 1e-6).sum()
+    assert lowest  # it did happen
 
 
 @pytest.mark.parametrize(

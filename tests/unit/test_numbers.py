@@ -16,12 +16,16 @@ from brian_lda import (
     StochasticGradientMCMCLDA,
     StochasticVariationalLDA,
 )
+from brian_lda.circuit.inhibition import Poisson, Race
+from brian_lda.circuit.kept import Kept
 from brian_lda.errors import BrianLDAError, DivergenceError, WeightOverflowError
 from brian_lda.estimators.trainers import require_finite
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.plasticity import flow, tau_1, tau_2
 from brian_lda.simulation.spiking_network import check_weights
+from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.step_rules import RobbinsMonro
 
 MODELS = {
     "SpikeCGS": lambda **o: SpikeCGS(max_iter=3, **o),
@@ -117,11 +121,58 @@ def test_event_driven_goes_on_from_weights_at_the_edge(edge, gauge):
     assert np.isfinite(network.M__alpha).all() and np.isfinite(network.M__beta).all()
 
 
+LOGS = Kept("alpha.M__alpha", "topic, word", written_by=("learn",), in_logs=True)
+RATES = Kept("alpha.w", "topic, word", written_by=("learn",))
+
+
 def test_spiking_networks_refuse_weights_beyond_the_edge():
-    check_weights({"alpha.M__alpha": np.array([-699.0, 699.0])})
-    for bad in (701.0, -701.0, np.nan, np.inf):
+    check_weights({"alpha.M__alpha": np.array([-699.0, 699.0])}, [LOGS])
+    for bad in (701.0, -701.0, np.nan, np.inf, -np.inf):
         with pytest.raises(WeightOverflowError, match="M__alpha must be finite"):
-            check_weights({"alpha.M__alpha": np.array([0.0, bad])})
+            check_weights({"alpha.M__alpha": np.array([0.0, bad])}, [LOGS])
+    check_weights({"alpha.w": np.array([1e-300, 1e300])}, [RATES])
+    for bad in (0.0, -1e-3, np.nan, np.inf):
+        with pytest.raises(WeightOverflowError, match="w must be finite.*use integrator='flow'"):
+            check_weights({"alpha.w": np.array([1.0, bad])}, [RATES])
+    check_weights({"topics.g": np.array([0.0])}, [Kept("topics.g", "topic")])  # not a weight
+
+
+@pytest.mark.parametrize("edge", [-340.0, 340.0])
+@pytest.mark.parametrize("prior", [1.1, None])
+def test_spiking_networks_go_on_from_weights_at_the_edge(prior, edge):
+    """Their product exp(u) is a number from exp(-700) to exp(700)."""
+    step = RobbinsMonro(scale=0.5, offset=1.0)
+    parameters = EventDrivenParameters(3, prior, step, step)
+    state = {
+        "M__alpha": np.full((3, 4), edge), "M__beta": np.full((2, 3), edge),
+        "n_alpha": np.zeros(3), "n_beta": np.zeros(2),
+    }  # fmt: skip
+    state["M__alpha"][0] = -edge
+    rng = np.random.default_rng(0)
+    words, docs = rng.integers(0, 4, 40), rng.integers(0, 2, 40)
+    for inhibition in (Race(), Poisson()):
+        network = EventDrivenSpiking(
+            parameters, 4, np.array([20, 20]), seed=0, initial=state, simulator="numpy",
+            inhibition=inhibition,
+        )  # fmt: skip
+        winners = network.present(words, docs)
+        assert len(winners) == 40 and set(winners) <= {0, 1, 2}
+        for name, value in network.state().items():
+            assert np.isfinite(value).all(), name
+
+
+def test_weights_beyond_the_edge_do_not_enter_a_spiking_network():
+    parameters = EventDrivenParameters(3, 1.1)
+    network = EventDrivenSpiking(parameters, 4, [2, 2], seed=0, simulator="numpy")
+    before = network.state()
+    for bad in (-800.0, 800.0, np.nan):
+        state = before | {"M__alpha": np.full((3, 4), bad)}
+        for name in ("w", "g", "p"):
+            state.pop(name)
+        with pytest.raises(WeightOverflowError, match="w must be finite"):
+            network.set_state(state)
+        for name, value in network.state().items():
+            np.testing.assert_array_equal(value, before[name], err_msg=name)
 
 
 def test_nan_is_noticed_in_the_iteration_in_which_it_appears():
@@ -158,6 +209,28 @@ def test_small_corpora(name, edge):
     X, options = EDGES[edge]
     model = MODELS[name](random_state=0, **({"n_topics": 2} | options))
     assert finite_or_refused(model, X)
+
+
+SPIKING = [name for name in MODELS if "Spike" in name]
+IN_SPIKES = {"backend": "brian2", "brian2_options": {"simulator": "numpy"}}
+
+
+@pytest.mark.parametrize("name", SPIKING)
+def test_small_corpora_in_spikes(name):
+    for edge in ("V = 1", "one document of one word", "empty documents"):
+        X, _ = EDGES[edge]
+        model = MODELS[name](random_state=0, n_topics=2, **IN_SPIKES)
+        assert finite_or_refused(model, X), edge
+
+
+@pytest.mark.parametrize("prior", [1e-6, 1e3])
+@pytest.mark.parametrize("name", [name for name in SPIKING if name != "ed-SpikePLSI"])
+def test_extreme_priors_in_spikes(name, prior):
+    lamda = 1.0 + prior if name in MAP else prior
+    options = {"n_topics": 3, "doc_topic_prior": lamda, "topic_word_prior": prior, **IN_SPIKES}
+    if name in ("semi-SpikeLDA", "du-SpikeLDA"):
+        options["local_iterations"] = 1
+    assert finite_or_refused(MODELS[name](random_state=0, **options), TEXTS)
 
 
 @pytest.mark.parametrize("prior", [1e-6, 1e3])

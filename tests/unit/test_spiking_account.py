@@ -7,15 +7,23 @@ from test_spiking_counting import K, T, V, batch_network, cgs_pair, tokens_of
 
 from brian_lda.errors import ParameterError
 from brian_lda.hardware.account import race_account
-from brian_lda.parameters import EventDrivenParameters, RobbinsMonro
+from brian_lda.parameters import EventDrivenParameters
 from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.step_rules import AdaGrad, RobbinsMonro, VarianceTracking
 
 SIZES = {"n_topics": K, "n_words": V}
 
 
+def stored(spiking):
+    """What neurons and synapses hold, without the counters of the step rules."""
+    network = spiking.network
+    names = {variable.name for variable in network.kept} - {"n_alpha", "n_beta"}
+    return {name: network.known(name).copy() for name in names}
+
+
 def changed(before, after):
-    return sum(np.count_nonzero(before[path] != after[path]) for path in before)
+    return sum(np.count_nonzero(before[name] != after[name]) for name in before)
 
 
 def test_spike_cgs_writes_and_spikes():
@@ -23,34 +31,43 @@ def test_spike_cgs_writes_and_spikes():
     account = race_account("spike_cgs", **SIZES, doc_length=6)
     moves = 0
     for token in range(10):
-        before, old = dict(spiking._values), spiking.z[token]
+        before, old = stored(spiking), spiking.z[token]
         (new,) = spiking.sweep([token], record=Recording(("word", "document", "token", "recalled")))
         n_spikes = sum(len(index) for index in spiking.spikes.index.values())
         assert n_spikes == account.spikes
         if new != old:  # else each weight is written twice and is what it was
             moves += 1
-            assert changed(before, spiking._values) == account.plastic_writes
+            assert changed(before, stored(spiking)) == account.plastic_writes
     assert moves > 2
 
 
 @pytest.mark.parametrize(("algorithm", "prior"), [("ed_spike_lda", 1.3), ("ed_spike_plsi", None)])
-@pytest.mark.parametrize("gauge", [True, False])
-def test_event_driven_writes(algorithm, prior, gauge):
+def test_event_driven_writes(algorithm, prior):
+    """One word synapse, one number of the winner, K synapses of the document."""
     step = RobbinsMonro(0.1)
     spiking = EventDrivenSpiking(
-        EventDrivenParameters(K, prior, step, step, "flow", gauge), V, [3], seed=1,
-        simulator="numpy",
-    )  # fmt: skip
-    account = race_account(algorithm, **SIZES, doc_length=3, gauge=gauge)
-    before = spiking.state()
-    spiking.present([2], [0], record=Recording(("word", "document")))
-    after = spiking.state()
-    synapses = changed(
-        {name: before[name] for name in ("M__alpha", "M__beta")},
-        {name: after[name] for name in ("M__alpha", "M__beta")},
+        EventDrivenParameters(K, prior, step, step), V, [3], seed=1, simulator="numpy"
     )
-    # In the gauge form the V weights of the winner change by two writes, m and a.
-    assert synapses - (V - 2 if gauge else 0) == account.plastic_writes
+    account = race_account(algorithm, **SIZES, doc_length=3)
+    before = stored(spiking)
+    assert set(before) == {"w", "g", "p"}
+    spiking.present([2], [0], record=Recording(("word", "document")))
+    assert changed(before, stored(spiking)) == account.plastic_writes == K + 2
+    assert sum(len(index) for index in spiking.spikes.index.values()) == account.spikes
+
+
+@pytest.mark.parametrize(("algorithm", "prior"), [("ed_spike_lda", 1.3), ("ed_spike_plsi", None)])
+def test_event_driven_writes_as_printed(algorithm, prior):
+    """All V word synapses of the winner; the memory of the step rules is left out."""
+    rules = VarianceTracking(), VarianceTracking() if prior is None else AdaGrad(), "euler"
+    spiking = EventDrivenSpiking(
+        EventDrivenParameters(K, prior, *rules, gauge=False), V, [3], seed=1, simulator="numpy"
+    )
+    account = race_account(algorithm, **SIZES, doc_length=3, gauge=False)
+    before = stored(spiking)
+    spiking.present([2], [0], record=Recording(("word", "document")))
+    weights = {name: before[name] for name in ("M__alpha", "M__beta")}
+    assert changed(weights, stored(spiking)) == account.plastic_writes == K + V
     assert sum(len(index) for index in spiking.spikes.index.values()) == account.spikes
 
 

@@ -5,22 +5,33 @@ import pytest
 from scipy import sparse
 
 from brian_lda.circuit.inhibition import Poisson, Race
+from brian_lda.circuit.latency import Windowed
 from brian_lda.constraints import NO_WINNER, Constraints
 from brian_lda.errors import ParameterError, WeightOverflowError
-from brian_lda.parameters import BatchParameters, RMSProp, RobbinsMonro
+from brian_lda.parameters import BatchParameters
 from brian_lda.reference.activation import padded
 from brian_lda.reference.assignments import assignment_counts
-from brian_lda.reference.du_spike_lda import _doc_rule, delayed_document_update
+from brian_lda.reference.du_spike_lda import (
+    DuSpikeLDAReference,
+    delayed_document_update,
+)
+from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.reference.word_weights import WordWeights
 from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.twins import DuSpikeLDASpiking, SemiSpikeLDASpiking, SpikeCGSSpiking
+from brian_lda.step_rules import RMSProp, RobbinsMonro
 
 V, D, K, N_TOKENS, T = 7, 4, 3, 25, 2
 ATOL = 1e-12  # a few dozen updates of numbers of order 1, in another order of operations
 LAMDA = np.array([0.2, 0.5, 0.3])
 VARPHI = np.linspace(0.05, 0.3, V)
-INHIBITIONS = {"race": Race(), "poisson": Poisson(rate=300.0)}
+INHIBITIONS = {
+    "race": Race(),
+    "poisson": Poisson(),
+    "nessler": Poisson(rate=300.0, normalised=True),  # about three ticks a token
+    "windowed": Windowed(latency=(1, 0, 2), window=2),
+}
 
 
 def cgs_pair(inhibition="race", constraints=None, **arguments):
@@ -83,23 +94,48 @@ def test_the_old_topic_neuron_fires_in_the_negative_phase():
     np.testing.assert_array_equal(spiking.spikes.index["recalled"], winners)
 
 
-def test_spike_cgs_goes_on_bit_for_bit_from_its_state():
-    uninterrupted, _, _, _ = cgs_pair()
-    stopped, _, _, _ = cgs_pair()
+@pytest.mark.parametrize("inhibition", INHIBITIONS)
+def test_spike_cgs_goes_on_bit_for_bit_from_its_state(inhibition):
+    uninterrupted, stopped, resumed = (cgs_pair(inhibition)[0] for _ in range(3))
     for _ in range(2):
         uninterrupted.sweep()
     stopped.sweep()
-    resumed, _, _, _ = cgs_pair(seed=1)
     resumed.set_state(stopped.state())
     resumed.sweep()
-    for name, value in uninterrupted.state().items():
-        np.testing.assert_array_equal(resumed.state()[name], value, err_msg=name)
+    assert_same_bits(resumed.state(), uninterrupted.state())
+    kept = {"w", "p", "c", "z", "M__alpha", "M__beta", "b", "n_presented"}
+    excitable = inhibition in ("poisson", "windowed")
+    assert set(resumed.state()) == kept | ({"excitability"} if excitable else set())
+
+
+def assert_same_bits(found, expected):
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+def test_states_of_spike_cgs_are_exchanged_between_the_twins():
+    spiking, reference, _, _ = cgs_pair()
+    reference.sweep()
+    spiking.set_state(reference.state())
+    reference.sweep(winners=spiking.sweep())
+    other = cgs_pair()[1]
+    other.set_state(spiking.state())
+    for twin in (reference, other):
+        for name in ("M__alpha", "M__beta", "b"):
+            np.testing.assert_allclose(
+                getattr(spiking, name), getattr(twin, name), rtol=0, atol=ATOL, err_msg=name
+            )
+        np.testing.assert_array_equal(spiking.z, twin.z)
+    other.sweep(winners=spiking.sweep())
+    np.testing.assert_allclose(spiking.M__alpha, other.M__alpha, rtol=0, atol=ATOL)
 
 
 def test_tokens_out_of_range_are_refused():
     spiking, _, _, _ = cgs_pair()
-    with pytest.raises(ParameterError, match=r"order must be a vector of indices in \[0, 25\)"):
-        spiking.sweep([N_TOKENS])
+    for order in ([N_TOKENS], [-1, 3]):
+        with pytest.raises(ParameterError, match=r"order must be indices in \[0, 25\)"):
+            spiking.sweep(order)
 
 
 STEPS = {
@@ -108,21 +144,29 @@ STEPS = {
         RobbinsMonro(0.5, offset=3.0, power=0.6),
     ),
     "robbins_monro_1": (RobbinsMonro(0.02, offset=5.0, power=1.0), RobbinsMonro(0.5, power=0.0)),
-    "rmsprop": (RMSProp(eta=0.5), RMSProp(eta=0.1)),  # the paper's
+    "paper": (RMSProp(eta=0.5), RMSProp(eta=0.1)),
 }
 NETWORKS = {"semi": SemiSpikeLDASpiking, "du": DuSpikeLDASpiking}
+RATE_TWINS = {"semi": SemiSpikeLDAReference, "du": DuSpikeLDAReference}
 
 
-def batch_network(network, steps="robbins_monro", integrator="flow", inhibition="race", **options):
-    parameters = BatchParameters(
-        n_topics=K,
-        doc_topic_prior=LAMDA + (network == "du"),
-        topic_word_prior=0.05,
-        local_iterations=T,
-        word_step=STEPS[steps][0],
-        doc_step=STEPS[steps][1],
-        integrator=integrator,
+def batch_parameters(network, steps="robbins_monro", **changes):
+    return BatchParameters(
+        **{
+            "n_topics": K,
+            "doc_topic_prior": LAMDA + (network == "du"),
+            "topic_word_prior": 0.05,
+            "local_iterations": T,
+            "word_step": STEPS[steps][0],
+            "doc_step": STEPS[steps][1],
+            "integrator": "euler" if steps == "paper" else "flow",
+        }
+        | changes
     )
+
+
+def batch_network(network, steps="robbins_monro", inhibition="race", **options):
+    parameters = batch_parameters(network, steps)
     options = {"simulator": "numpy", "inhibition": INHIBITIONS[inhibition], **options}
     return NETWORKS[network](parameters, V, seed=3, n_training_tokens=100, **options)
 
@@ -149,17 +193,16 @@ def kept_counts(words, winners):
 
 
 CASES = [
-    (network, steps, integrator, inhibition)
+    (network, steps, inhibition)
     for network in NETWORKS
     for steps in STEPS
-    for integrator in ("flow", "euler")
-    for inhibition in (INHIBITIONS if steps != "robbins_monro_1" else ("race",))
+    for inhibition in (INHIBITIONS if steps == "robbins_monro" else ("race", "poisson"))
 ]
 
 
-@pytest.mark.parametrize(("network", "steps", "integrator", "inhibition"), CASES)
-def test_mini_batch_traces_equal_the_reference(network, steps, integrator, inhibition):
-    spiking = batch_network(network, steps, integrator, inhibition)
+@pytest.mark.parametrize(("network", "steps", "inhibition"), CASES)
+def test_mini_batch_traces_equal_the_reference(network, steps, inhibition):
+    spiking = batch_network(network, steps, inhibition)
     parameters = spiking.parameters
     reference = WordWeights(parameters, V, seed=3, n_training_tokens=100)
     for number, counts in enumerate(mini_batches(3)):
@@ -191,7 +234,7 @@ def delayed_document_weights(parameters, counts, docs, winners, number):
             C_z = np.bincount(winners[n][docs == d], minlength=K).astype(float)
             delayed_document_update(
                 p, v, C_z, prior, 1 / prior.sum() + 1 / n_tokens, n_tokens, n, K,
-                _doc_rule(parameters.doc_step), parameters.integrator == "flow",
+                parameters.doc_step.kernel_rule, parameters.integrator == "flow",
             )  # fmt: skip
         M__beta[d] = np.log(p)
     return M__beta
@@ -207,53 +250,118 @@ def test_a_mini_batch_longer_than_one_run_is_the_same_mini_batch(network):
     reference = WordWeights(spiking.parameters, V, seed=3, n_training_tokens=100)
     winners = spiking.update(counts, record=window)
     reference.update(np.arange(V), kept_counts(words, winners), counts.shape[0], T)
-    np.testing.assert_allclose(spiking.words.M__alpha, reference.M__alpha, rtol=0, atol=ATOL)
+    np.testing.assert_allclose(spiking.M__alpha, reference.M__alpha, rtol=0, atol=ATOL)
     np.testing.assert_array_equal(spiking.spikes.index["word"], words[3:])
 
 
+@pytest.mark.parametrize("steps", ["robbins_monro", "paper"])
 @pytest.mark.parametrize("network", NETWORKS)
-def test_the_network_itself_forgets_a_mini_batch_that_has_ended(network, monkeypatch):
+def test_the_network_itself_forgets_a_mini_batch_that_has_ended(network, steps):
     """No eligibility is left in neurons and synapses, whatever they are given for the next."""
-    left = {}
-    monkeypatch.setattr(
-        NETWORKS[network], "_keep_word_synapses", lambda _, values: left.update(values)
-    )
     (counts,) = mini_batches(1)
-    batch_network(network).update(counts)
-    assert left["topics.n_spikes"].sum() == counts.sum()
-    for eligibility in ("topics.N_z", "alpha.N_zw", *(["beta.C_zd"] if network == "du" else [])):
-        np.testing.assert_array_equal(left[eligibility], 0.0)
+    spiking = batch_network(network, steps)
+    spiking.update(counts)
+    known = spiking.network.known
+    assert known("n_spikes").sum() == counts.sum()
+    eligibilities = {"N_z", "N_zw"} | ({"C_zd", "n_seen"} if network == "du" else set())
+    for eligibility in eligibilities:
+        np.testing.assert_array_equal(known(eligibility), 0.0, err_msg=eligibility)
+
+
+RESUMED = [
+    (network, steps, inhibition)
+    for network in NETWORKS
+    for steps in ("robbins_monro", "paper")
+    for inhibition in ("race", "poisson")
+]
+
+
+@pytest.mark.parametrize(("network", "steps", "inhibition"), RESUMED)
+def test_mini_batches_go_on_bit_for_bit_from_a_state(network, steps, inhibition):
+    """The excitability of Poisson() goes from batch to batch: it is part of the state."""
+    uninterrupted, stopped, resumed = (batch_network(network, steps, inhibition) for _ in range(3))
+    first, second = mini_batches(2)
+    uninterrupted.update(first)
+    winners = uninterrupted.update(second)
+    stopped.update(first)
+    resumed.set_state(stopped.state())
+    np.testing.assert_array_equal(resumed.update(second), winners)
+    assert_same_bits(resumed.state(), uninterrupted.state())
+    assert ("excitability" in resumed.state()) == (inhibition in ("poisson", "windowed"))
 
 
 @pytest.mark.parametrize("network", NETWORKS)
-def test_mini_batches_go_on_bit_for_bit_from_a_state(network):
-    uninterrupted, stopped = batch_network(network), batch_network(network)
+def test_mini_batches_with_few_bits_go_on_bit_for_bit_from_a_state(network):
+    limits = Constraints(weight_bits=6, weight_range=(-5.0, 4.1))
+    uninterrupted, stopped, resumed = (batch_network(network, constraints=limits) for _ in range(3))
     first, second = mini_batches(2)
-    uninterrupted.update(first), uninterrupted.update(second)
+    uninterrupted.update(first)
+    winners = uninterrupted.update(second)
     stopped.update(first)
-    resumed = batch_network(network)
     resumed.set_state(stopped.state())
-    resumed.update(second)
-    for name, value in uninterrupted.state().items():
-        np.testing.assert_array_equal(resumed.state()[name], value, err_msg=name)
+    np.testing.assert_array_equal(resumed.update(second), winners)
+    assert_same_bits(resumed.state(), uninterrupted.state())
+
+
+@pytest.mark.parametrize("steps", ["robbins_monro", "paper"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_states_of_mini_batches_are_exchanged_between_the_twins(network, steps):
+    first, second = mini_batches(2)
+    spiking = batch_network(network, steps)
+    reference, other = (
+        RATE_TWINS[network](spiking.parameters, V, seed=3, n_training_tokens=100) for _ in range(2)
+    )
+    reference.update(first)
+    spiking.set_state(reference.state())
+    assert_same_words(spiking, reference.words)
+    winners = spiking.update(second)
+    words, _ = tokens_of(second)
+    reference.words.update(np.arange(V), kept_counts(words, winners), second.shape[0], T)
+    assert_same_words(spiking, reference.words)
+    other.set_state(spiking.state())
+    assert_same_words(spiking, other.words)
+    assert other.n_updates == 2
+
+
+def assert_same_words(spiking, words):
+    found, expected = spiking.state(), words.state()
+    for name in expected.keys() - {"q__alpha", "a__alpha"}:
+        np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=ATOL, err_msg=name)
 
 
 def test_an_empty_mini_batch_changes_nothing_but_the_counter():
     spiking = batch_network("semi")
-    before = spiking.words.M__alpha
+    before = spiking.M__alpha
     assert spiking.update(sparse.csr_array(np.zeros((2, V), np.int32))).shape == (5, 0)
-    np.testing.assert_array_equal(spiking.words.M__alpha, before)
+    np.testing.assert_array_equal(spiking.M__alpha, before)
     assert spiking.n_updates == 1 and spiking.documents_swapped == 2
 
 
-def test_too_long_an_euler_step_is_named():
-    spiking = batch_network("semi", integrator="euler")
-    spiking.words.M__alpha = np.full((K, V), -20.0)
-    before = spiking.words.M__alpha
+def test_mini_batches_that_outgrow_the_network_are_learned_as_any_other():
+    """Documents and remembered tokens grow; what the word synapses know is kept."""
+    rng = np.random.default_rng(4)
+    batches = [sparse.csr_array(rng.integers(0, 3, (n, V)).astype(np.int32)) for n in (2, 5, 1)]
+    for network in NETWORKS:
+        spiking = batch_network(network)
+        reference = WordWeights(spiking.parameters, V, seed=3, n_training_tokens=100)
+        for counts in batches:
+            winners = spiking.update(counts)
+            words, _ = tokens_of(counts)
+            reference.update(np.arange(V), kept_counts(words, winners), counts.shape[0], T)
+            assert_same_words(spiking, reference)
+        assert spiking.documents_swapped == 8
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_too_long_an_euler_step_is_named_and_changes_nothing(network):
+    parameters = batch_parameters(network, "paper", word_step=RMSProp(eta=1e4))
+    spiking = NETWORKS[network](parameters, V, seed=3, n_training_tokens=100, simulator="numpy")
+    spiking.set_state(spiking.state() | {"M__alpha": np.full((K, V), -5.0)})
+    before = spiking.state()
     (counts,) = mini_batches(1)
-    with pytest.raises(WeightOverflowError, match="integrator='flow'"):
+    with pytest.raises(WeightOverflowError, match="M__alpha must be finite.*integrator='flow'"):
         spiking.update(counts)
-    np.testing.assert_array_equal(spiking.words.M__alpha, before)
+    assert_same_bits(spiking.state(), before)
 
 
 DEAD = Constraints(dead_synapses=0.6, seed=2)
@@ -273,7 +381,7 @@ def test_mini_batches_are_learned_without_the_words_that_nobody_hears():
         winners = spiking.update(counts)
         assert (winners[:, ~heard] == NO_WINNER).all()
         np.testing.assert_array_equal(winners[:, heard], expected.update(sparse.csr_array(left)))
-        np.testing.assert_array_equal(spiking.words.M__alpha, expected.words.M__alpha)
+        np.testing.assert_array_equal(spiking.M__alpha, expected.M__alpha)
         np.testing.assert_array_equal(spiking.M__beta, expected.M__beta)
 
 

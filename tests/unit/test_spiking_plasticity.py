@@ -173,7 +173,10 @@ def test_gauge_and_literal_form_are_the_same_network(prior):
 def test_adagrad_amplifies_its_base_step_at_the_end_of_a_pass():
     words, docs, lengths = tokens()
     parameters = paper(1.3, amplification=3.0)
-    spiking, reference = spiking_twin(parameters, lengths), rate_twin(parameters, V, lengths, seed=1)
+    spiking, reference = (
+        spiking_twin(parameters, lengths),
+        rate_twin(parameters, V, lengths, seed=1),
+    )
     before = spiking.state()["eta_0__beta"]
     for n_passes in (1, 2):
         reference.present(words, docs, winners=spiking.present(words, docs))
@@ -356,7 +359,10 @@ def test_states_are_exchanged_between_the_twins(network):
     """Either goes on from the other's state: the same weights, counters and step memory."""
     words, docs, lengths = tokens()
     parameters = NETWORKS[network]
-    spiking, reference = spiking_twin(parameters, lengths), rate_twin(parameters, V, lengths, seed=1)
+    spiking, reference = (
+        spiking_twin(parameters, lengths),
+        rate_twin(parameters, V, lengths, seed=1),
+    )
     reference.present(words, docs)
     spiking.set_state(reference.state())
     assert_same_state(spiking, reference)
