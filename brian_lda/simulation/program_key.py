@@ -13,6 +13,7 @@ import os
 import platform
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import brian2
@@ -54,17 +55,26 @@ def program_key(circuit: Circuit, outputs: tuple[str, ...], *, portable: bool = 
     portable : bool
         The same on every machine.
     """
-    digest = hashlib.sha256()
-    folder = Path(brian_lda.circuit.__file__).parent
-    here = Path(__file__)
-    for file in (*sorted(folder.glob("*.py")), here, here.with_name("standalone.py")):
-        digest.update(ast.dump(ast.parse(file.read_text())).encode())  # comments do not count
     versions: tuple[str, ...] = (brian2.__version__, platform.machine())
     versions += tuple(prefs.codegen.cpp.extra_compile_args_gcc)
     if not portable:  # -march=native: a program belongs to the machine that compiled it
         versions += (_compiler_version(), platform.node())
-    digest.update(json.dumps([description(circuit), outputs, versions], sort_keys=True).encode())
-    return digest.hexdigest()[:24]
+    content = [_files(), description(circuit), outputs, versions]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:24]
+
+
+@cache
+def _files() -> str:
+    """Hash of the files that make circuits and programs, comments left out.
+
+    Read once: a file that is edited while a process runs is not what the process has imported.
+    """
+    here = Path(__file__)
+    circuit = Path(brian_lda.circuit.__file__).parent
+    digest = hashlib.sha256()
+    for file in (*sorted(circuit.glob("*.py")), here, here.with_name("standalone.py")):
+        digest.update(ast.dump(ast.parse(file.read_text(encoding="utf-8"))).encode())
+    return digest.hexdigest()
 
 
 def description(circuit: Circuit) -> list[object]:

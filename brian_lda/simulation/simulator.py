@@ -97,6 +97,7 @@ def refuse_unsupported(network: Network) -> None:
     - `network_operation` is silently skipped by a compiled network.
     - OpenMP changes the order of random numbers, hence the result, and is slower here.
     - Two `(summed)` pathways onto one variable overwrite each other.
+    - A compiled circuit ticks with one clock: an object with another would run in every tick.
     """
     operations = [obj.name for obj in network.objects if isinstance(obj, NetworkOperation)]
     if operations:
@@ -121,6 +122,13 @@ def refuse_unsupported(network: Network) -> None:
                     "only one would count; give each its own variable and add the two."
                 )
             seen[variable] = synapses.name
+    clocks = {obj.clock.name: obj.name for obj in network.sorted_objects}
+    if len(clocks) > 1:
+        raise UnsupportedNetworkError(
+            f"The objects of the network follow the clocks {sorted(clocks)}, but a circuit ticks "
+            "with one; leave out `dt` and `clock` of your monitors, and give groups "
+            "`clock=net.clock`."
+        )
 
 
 @contextmanager

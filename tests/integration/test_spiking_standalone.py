@@ -6,7 +6,15 @@ import stat
 
 import numpy as np
 import pytest
-from brian2 import NetworkOperation, NeuronGroup, Synapses, get_device, prefs
+from brian2 import (
+    NetworkOperation,
+    NeuronGroup,
+    StateMonitor,
+    Synapses,
+    get_device,
+    ms,
+    prefs,
+)
 from brian_lda.models import ed_spike_lda
 from scipy import stats
 
@@ -278,6 +286,11 @@ class TestRefusals:
                 refuse_unsupported(circuit.network)
         finally:
             prefs.devices.cpp_standalone.openmp_threads = previous
+
+    def test_another_clock(self, circuit):
+        circuit.network.add(StateMonitor(circuit.topics, "g", record=True, dt=5 * ms))
+        with pytest.raises(UnsupportedNetworkError, match="clock_tick.*ticks with one"):
+            refuse_unsupported(circuit.network)
 
     def test_two_sums_onto_one_variable(self, circuit):
         group = NeuronGroup(2, "total : 1\nx : 1")
