@@ -226,7 +226,7 @@ def test_step_rules_that_have_no_network_are_refused_and_named(
         spiking_twin(parameters, [2, 2])
     name = "ed_spike_plsi" if prior is None else "ed_spike_lda"
     for file in (name, f"{name}_paper"):  # what there is instead, and where
-        assert f"models/{file}.py" in str(refusal.value)
+        assert f"models.{file})" in str(refusal.value)
     rate_twin(parameters, V, [2, 2], seed=1).present([1], [0])  # as the message says
 
 
