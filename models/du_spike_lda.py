@@ -164,7 +164,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         on_post={
             "update": """
                 w = exp(-s_post)*w - expm1(-s_post)*N_zw/clip(N_z_batch_post, 1, inf)  # (S)
-                w = clip(w, 1e-300, inf)
+                w = clip(w, 1e-200, inf)
                 N_zw = 0
                 """
         },

@@ -55,7 +55,7 @@ from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.step_rules import RobbinsMonro
 
-SMALLEST = 1e-100  # of exp M^alpha; a synapse that has lost that much is silent for good
+SMALLEST = 1e-100  # of exp M; a synapse that has lost that much is silent for good
 
 STEPS = {"word_step": RobbinsMonro, "doc_step": RobbinsMonro}
 INTEGRATOR = "flow"
@@ -265,9 +265,9 @@ def constants(
 def kept_of_weights(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What is kept, from M^alpha, M^beta and the counters, as the rate-level twin has them."""
     return {
-        "w": np.exp(state["M__alpha"]),
+        "w": np.maximum(np.exp(state["M__alpha"]), SMALLEST),
         "g": np.ones(len(state["M__alpha"])),
-        "p": np.exp(state["M__beta"]),
+        "p": np.maximum(np.exp(state["M__beta"]), SMALLEST),
         "n_alpha": state["n_alpha"],
         "n_beta": state["n_beta"],
     }

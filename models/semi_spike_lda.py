@@ -161,7 +161,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         on_post={
             "update": """
                 w = exp(-s_post)*w - expm1(-s_post)*N_zw/clip(N_z_batch_post, 1, inf)  # (S)
-                w = clip(w, 1e-300, inf)
+                w = clip(w, 1e-200, inf)
                 N_zw = 0
                 """
         },
@@ -287,7 +287,7 @@ def fresh_documents(
 
 def kept_of_weights(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What is kept, from M^alpha and the counter of the rate-level twin, and fresh documents."""
-    w = np.exp(state["M__alpha"])
+    w = np.maximum(np.exp(state["M__alpha"]), 1e-200)
     words = {"w": w, "N_zw": np.zeros_like(w), "N_z": np.zeros(len(w))}
     fresh = {name: array for name, array in state.items() if name not in ("M__alpha", *words)}
     return {**words, **fresh}

@@ -11,8 +11,9 @@ pruned network's shared synapses are put on top, so that every network takes on 
 =============  ==================================================================================
 
 A topic neuron with rate 0 takes no part in the race; if none takes part, the token stays clamped
-and is tried again. A chip that misses the document or the inhibitory spike does not learn from the
-token (the winner hears itself).
+and is tried again. In clocked time packets are drawn anew in every tick, so that a token may be
+heard by other neurons in its second tick than in its first. A chip that misses the document or the
+inhibitory spike does not learn from the token (the winner hears itself).
 """
 
 from __future__ import annotations

@@ -217,7 +217,8 @@ class Circuit:
         for path, expression in self.first_values:
             owner, name = path.split(".")
             setattr(self.network[self.prefix + owner], name, expression)
-        with without_order_warnings():
+        # A neuron without input has rate 0 and waits for ever: 1/0 is meant.
+        with without_order_warnings(), np.errstate(divide="ignore", invalid="ignore"):
             if not in_python:
                 self.network.run(length * self.clock.dt, namespace={})
                 return np.empty(0, np.int32)

@@ -24,7 +24,7 @@ from brian_lda.parameters import PrunedWords
 from brian_lda.simulation.recording import Recording, Spikes, add_recorders, read_recorders
 from brian_lda.simulation.simulator import Arrays, Simulator, make_simulator
 
-LARGEST_WEIGHT = 700.0  # exp(+-700) is still a number
+SMALLEST_WEIGHT, LARGEST_WEIGHT = -700.0, 350.0  # exp of it, and of two together, is a number
 Segment = tuple[int, int, tuple[str, ...]]  # first token, the one after the last, layers
 State = Mapping[str, np.ndarray]
 
@@ -313,15 +313,14 @@ def check_weights(values: Arrays, kept: Sequence[Kept]) -> None:
         if not variable.written_by:
             continue
         value = values[variable.path]
-        if variable.in_logs:
-            in_range = bool(np.abs(value).max() < LARGEST_WEIGHT)
-        else:
-            in_range = bool(value.min() > 0 and np.isfinite(value).all())
-        if not in_range:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            M = value if variable.in_logs else np.log(value)
+        if not (M.min() > SMALLEST_WEIGHT and M.max() < LARGEST_WEIGHT):
             raise WeightOverflowError(
-                f"{variable.name} must be finite, and exp(M) and exp(-M) numbers; found "
-                f"{value.min():g} to {value.max():g}. With integrator='euler' a step of size eta "
-                "adds eta*exp(-M): use integrator='flow', or a smaller step."
+                f"{variable.name} must stand for weights M between {SMALLEST_WEIGHT:g} and "
+                f"{LARGEST_WEIGHT:g}, so that rates are numbers; found {M.min():g} to "
+                f"{M.max():g}. With integrator='euler' a step of size eta adds eta*exp(-M): use "
+                "integrator='flow', or a smaller step."
             )
 
 

@@ -33,6 +33,7 @@ from brian_lda.simulation.recording import Recording, Spikes
 from brian_lda.simulation.spiking_network import SpikingNetwork
 
 Parameters = EventDrivenParameters | BatchParameters
+SMALLEST_PRIOR = 1e-9  # 1e-16/1e-9 of it is rounded away when a count comes and goes
 
 
 def model_for(name: str, parameters: Parameters) -> Any:
@@ -174,6 +175,8 @@ class SpikeCGSSpiking(LogCountSampler):
         **arguments: Any,
     ) -> None:
         super().__init__(words, docs, seed=seed, **arguments)
+        require_countable(self.lamda, "doc_topic_prior")
+        require_countable(self.varphi, "topic_word_prior")
         C_wz, C_zd, C_z = self._counts()
         first = {  # Tab. 1(b)
             "w": C_wz + self.varphi,
@@ -446,6 +449,10 @@ class SemiSpikeLDASpiking(MiniBatchSpiking):
 
     _name = "semi_spike_lda"
 
+    def __init__(self, parameters: BatchParameters, n_words: int, **arguments: Any) -> None:
+        require_countable(parameters.doc_topic_prior, "doc_topic_prior")
+        super().__init__(parameters, n_words, **arguments)
+
 
 class DuSpikeLDASpiking(MiniBatchSpiking):
     """du-SpikeLDA in spikes; parameters as in `MiniBatchSpiking`. Every lambda must be > 1."""
@@ -455,6 +462,15 @@ class DuSpikeLDASpiking(MiniBatchSpiking):
     def __init__(self, parameters: BatchParameters, n_words: int, **arguments: Any) -> None:
         require_map_prior(parameters.doc_topic_prior)
         super().__init__(parameters, n_words, **arguments)
+
+
+def require_countable(prior: np.ndarray, name: str) -> None:
+    """A synapse holds count + prior: what is lost when a count comes and goes must not matter."""
+    if prior.min() < SMALLEST_PRIOR:
+        raise ParameterError(
+            f"{name} must be at least {SMALLEST_PRIOR:g} in spikes, where a synapse holds count + "
+            f"prior; found {prior.min():g}. Use backend='rate' for a smaller one."
+        )
 
 
 def _doc_of_entry(counts: sparse.csr_array) -> np.ndarray:

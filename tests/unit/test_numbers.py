@@ -18,13 +18,18 @@ from brian_lda import (
 )
 from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.circuit.kept import Kept
-from brian_lda.errors import BrianLDAError, DivergenceError, WeightOverflowError
+from brian_lda.errors import (
+    BrianLDAError,
+    DivergenceError,
+    ParameterError,
+    WeightOverflowError,
+)
 from brian_lda.estimators.trainers import require_finite
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.plasticity import flow, tau_1, tau_2
 from brian_lda.simulation.spiking_network import check_weights
-from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.simulation.twins import EventDrivenSpiking, SpikeCGSSpiking
 from brian_lda.step_rules import RobbinsMonro
 
 MODELS = {
@@ -126,13 +131,13 @@ RATES = Kept("alpha.w", "topic, word", written_by=("learn",))
 
 
 def test_spiking_networks_refuse_weights_beyond_the_edge():
-    check_weights({"alpha.M__alpha": np.array([-699.0, 699.0])}, [LOGS])
-    for bad in (701.0, -701.0, np.nan, np.inf, -np.inf):
-        with pytest.raises(WeightOverflowError, match="M__alpha must be finite"):
+    check_weights({"alpha.M__alpha": np.array([-699.0, 349.0])}, [LOGS])
+    for bad in (351.0, -701.0, np.nan, np.inf, -np.inf):  # two of 351 make a rate of infinity
+        with pytest.raises(WeightOverflowError, match="M__alpha must stand for weights"):
             check_weights({"alpha.M__alpha": np.array([0.0, bad])}, [LOGS])
-    check_weights({"alpha.w": np.array([1e-300, 1e300])}, [RATES])
-    for bad in (0.0, -1e-3, np.nan, np.inf):
-        with pytest.raises(WeightOverflowError, match="w must be finite.*use integrator='flow'"):
+    check_weights({"alpha.w": np.array([1e-300, 1e150])}, [RATES])
+    for bad in (0.0, -1e-3, 1e160, np.nan, np.inf):
+        with pytest.raises(WeightOverflowError, match="w must stand for.*use integrator='flow'"):
             check_weights({"alpha.w": np.array([1.0, bad])}, [RATES])
     check_weights({"topics.g": np.array([0.0])}, [Kept("topics.g", "topic")])  # not a weight
 
@@ -165,14 +170,33 @@ def test_weights_beyond_the_edge_do_not_enter_a_spiking_network():
     parameters = EventDrivenParameters(3, 1.1)
     network = EventDrivenSpiking(parameters, 4, [2, 2], seed=0, simulator="numpy")
     before = network.state()
-    for bad in (-800.0, 800.0, np.nan):
+    for bad in (400.0, 800.0, np.nan):
         state = before | {"M__alpha": np.full((3, 4), bad)}
         for name in ("w", "g", "p"):
             state.pop(name)
-        with pytest.raises(WeightOverflowError, match="w must be finite"):
+        with pytest.raises(WeightOverflowError, match="w must stand for weights"):
             network.set_state(state)
         for name, value in network.state().items():
             np.testing.assert_array_equal(value, before[name], err_msg=name)
+
+
+def test_lost_weights_enter_a_spiking_network_at_its_floor():
+    """The rate-level twin tells exp(-800) from exp(-900); here both are silent for good."""
+    lost = {"M__alpha": np.full((3, 4), -800.0), "M__beta": np.full((2, 3), -800.0)}
+    lost |= {"n_alpha": np.zeros(3), "n_beta": np.zeros(2)}
+    network = EventDrivenSpiking(
+        EventDrivenParameters(3, 1.1), 4, [2, 2], seed=0, simulator="numpy", initial=lost
+    )
+    assert network.present([0, 1], [0, 1]).min() >= 0
+    assert network.M__beta.min() > np.log(1e-100) - 1e-9
+
+
+@pytest.mark.parametrize("name", ["doc_topic_prior", "topic_word_prior"])
+def test_a_prior_that_counts_would_round_away_is_refused_in_spikes(name):
+    priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1, name: 1e-17}
+    sizes = {"n_topics": 2, "n_words": 2, "n_docs": 1}
+    with pytest.raises(ParameterError, match=f"{name} must be at least 1e-09 in spikes"):
+        SpikeCGSSpiking([0, 1], [0, 0], seed=0, simulator="numpy", **sizes, **priors)
 
 
 def test_nan_is_noticed_in_the_iteration_in_which_it_appears():
