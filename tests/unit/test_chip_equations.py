@@ -1,0 +1,79 @@
+"""Which topic neurons take part and learn on chips that lose packets, from their random numbers.
+
+Every tick is computed again from what the chips drew, as in test_circuit_equations.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from brian2 import StateMonitor, prefs, seed
+from brian_lda.models import ed_spike_lda
+
+from brian_lda.circuit import circuit
+from brian_lda.circuit.chips import add_limits, limit_values
+from brian_lda.constraints import Constraints
+from brian_lda.parameters import PrunedWords
+
+V, D, K, N = 4, 3, 4, 40
+WORDS, DOCS = np.arange(N) % V, np.arange(N) // 2 % D
+CHIPS = np.array([0, 1, 1, 0])
+
+
+@pytest.fixture(autouse=True)
+def inside_python(monkeypatch):
+    monkeypatch.setattr(circuit, "STALLED_AFTER", 500)  # ticks: a circuit that is wrong may stall
+    before, prefs.codegen.target = prefs.codegen.target, "numpy"
+    seed(2)
+    yield
+    prefs.codegen.target = before
+
+
+def held_in_every_tick(monitor):
+    return {name: np.array(getattr(monitor, name)) for name in monitor.record_variables}
+
+
+def test_lost_packets_dead_synapses_and_shared_ones_decide_who_takes_part():
+    rng = np.random.default_rng(0)
+    limits = Constraints(packet_loss=0.3, dead_synapses=0.15, chip_of_topic=tuple(CHIPS), seed=1)
+    pruned = PrunedWords(rng.random((K, V)) < 0.6, np.log([0.3, 0.5, 0.7, 0.9]))
+    net = ed_spike_lda.build(V, D, K, capacity=N)
+    add_limits(net, limits, ed_spike_lda.KEPT, pruned=True)
+    net.set(limit_values(limits, pruned, ed_spike_lda.KEPT, net.sizes))
+    w, p = rng.lognormal(0.0, 0.5, (V, K)), rng.lognormal(0.0, 0.5, (D, K))
+    net.set({"alpha.w": w, "beta.p": p, "topics.g": 1.0, "words.epsilon": 0.0})
+    net.set({"topics.scale__alpha": 0.0, "documents.scale__beta": 0.0})  # no step at all
+    monitors = (
+        StateMonitor(net.chips, ["word", "document", "winner"], True, when="end"),
+        StateMonitor(net.topics, ["rate", "latency", "h", "accepted"], True, when="end"),
+    )
+    net.network.add(*monitors)
+    winners = net.present(WORDS, DOCS)
+    drawn, seen = map(held_in_every_tick, monitors)
+
+    for numbers in drawn.values():
+        assert 0.0 <= numbers.min() and 0.95 < numbers.max() < 1.0
+        assert len(np.unique(numbers)) == numbers.size  # fresh for every chip and tick
+    alive = [limits.living(layer, n, K) for layer, n in (("alpha", V), ("beta", D))]
+    word_rate = np.where(pruned.private.T, w, np.exp(pruned.shared))
+    token, silent, untaught = 0, 0, 0
+    for t in range(seen["h"].shape[1]):
+        lost = {name: (numbers[:, t] < 0.3)[CHIPS] for name, numbers in drawn.items()}
+        word, doc = WORDS[token], DOCS[token]
+        takes_part = alive[0][word] & alive[1][doc] & ~lost["word"] & ~lost["document"]
+        np.testing.assert_allclose(
+            seen["rate"][:, t], takes_part * word_rate[word] * p[doc], rtol=1e-14
+        )
+        h, accepted = np.zeros(K, int), np.zeros(K, int)
+        if takes_part.any():
+            winner = int(np.where(takes_part, seen["latency"][:, t], np.inf).argmin())
+            h[winner] = 1
+            # who misses the document or the winner does not learn; the winner hears itself
+            accepted = np.where(lost["document"] | lost["winner"], h, 1)
+            assert winners[token] == winner
+            token, untaught = token + 1, untaught + int((accepted == 0).sum())
+        else:
+            silent += 1  # and the token stays clamped
+        assert seen["h"][:, t].tolist() == h.tolist()
+        assert seen["accepted"][:, t].tolist() == accepted.tolist()
+    assert token == N and silent > 0 and untaught > 0  # not vacuous
