@@ -190,27 +190,7 @@ def build(
     seed: int = 0,
     prefix: str = "",
 ) -> Circuit:
-    """The network with first values: each call of `present` is one local iteration and update.
-
-    Parameters
-    ----------
-    n_words, n_docs, n_topics : int
-        V, D (of a mini-batch), K.
-    parameters : BatchParameters, optional
-        Prior and step sizes; the default is the paper's, eta = 0.5.
-    doc_lengths : sequence of int [doc], optional
-        N_d; the default is 100 each.
-    topic_smoothing : float
-        epsilon.
-    inhibition : Race or Poisson, optional
-        The default is `Race()`.
-    capacity : int
-        Most tokens of one call of `present`.
-    seed : int
-        Of the initial weights.
-    prefix : str
-        Begins the names of all objects.
-    """
+    """The network with first values; see `semi_spike_lda.build`."""
     N_d = lengths_of_documents(n_docs, doc_lengths)
     if parameters is None:
         parameters = BatchParameters(
