@@ -206,20 +206,31 @@ def test_without_a_compiler_the_network_runs_in_python(corpus, monkeypatch, tmp_
         assert len(network.present([0, 1], [0, 1])) == 2
 
 
+def rate_level_state(corpus, value):
+    state = EdSpikeLDAReference(PARAMETERS, V, corpus[2], seed=1).state()
+    state["M__beta"][2, 1] = value
+    return state
+
+
 def test_weights_that_overflow_exp_are_refused(corpus):
     network = spiking_network(corpus, simulator="numpy")
     before = network.state()
-    for value in (800.0, -800.0, np.nan, np.inf):
+    refused = [rate_level_state(corpus, value) for value in (800.0, np.nan, np.inf)]
+    for value in (0.0, np.nan, np.inf):
         kept = network.state()
-        with np.errstate(over="ignore"):
-            kept["p"][2, 1] = np.exp(value)
-        weights = EdSpikeLDAReference(PARAMETERS, V, corpus[2], seed=1).state()
-        weights["M__beta"][2, 1] = value
-        for state in (kept, weights):  # of either twin
-            with pytest.raises(WeightOverflowError, match="p must"):
-                network.set_state(state)
+        kept["p"][2, 1] = value
+        refused.append(kept)
+    for state in refused:
+        with pytest.raises(WeightOverflowError, match="p must"):
+            network.set_state(state)
     for key, array in network.state().items():
         np.testing.assert_array_equal(array, before[key], err_msg=key)
+
+
+def test_a_rate_level_weight_that_has_vanished_becomes_the_smallest(corpus):
+    network = spiking_network(corpus, simulator="numpy")
+    network.set_state(rate_level_state(corpus, -800.0))
+    assert network.M__beta[2, 1] == pytest.approx(np.log(ed_spike_lda.SMALLEST), rel=1e-12)
 
 
 @pytest.mark.parametrize("value", [0.0, np.inf, np.nan])
