@@ -188,7 +188,7 @@ def spiking_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     Flow and gauge form; the time of a call includes starting the compiled program and moving
     weights in and out.
     """
-    from brian_lda.simulation.twins import EventDrivenSpiking  # imports Brian2: seconds
+    from brian_lda.simulation import EventDrivenSpiking  # imports Brian2: seconds
 
     rows = []
     for K, V, D in SPIKING_SHAPES:
@@ -213,7 +213,7 @@ def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     The twins run on one thread. Mini-batches of 64 documents, T = 5: a token takes part in 10
     (du) or 11 (semi) races.
     """
-    from brian_lda.simulation.twins import (
+    from brian_lda.simulation import (
         DuSpikeLDASpiking,
         EventDrivenSpiking,
         SemiSpikeLDASpiking,

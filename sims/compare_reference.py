@@ -31,8 +31,8 @@ from brian_lda.plotting import (
     plot_topic_raster,
     plot_word_raster,
 )
+from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.simulation.recording import Recording
-from brian_lda.simulation.twins import EventDrivenSpiking
 from study.arguments import positive, whole
 
 matplotlib.use("Agg")

@@ -38,9 +38,9 @@ from brian_lda.plotting import (
     plot_topic_words,
 )
 from brian_lda.reference.mean_limit import zeta
+from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.simulation.replay import replay_tokens
 from brian_lda.simulation.standalone import compiler_found
-from brian_lda.simulation.twins import EventDrivenSpiking
 from brian_lda.step_rules import RobbinsMonro
 from study.arguments import whole
 

@@ -27,7 +27,7 @@ from brian_lda.hardware import (
 )
 from brian_lda.hardware.packets import PACKETS, count_packets
 from brian_lda.parameters import EventDrivenParameters
-from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.simulation import EventDrivenSpiking
 from study.script import Study, run_study
 
 

@@ -4,10 +4,10 @@ Ten topic neurons learn the bars of 5 x 5 images. Writes watch_learning.png.
 """
 
 from brian2 import SpikeMonitor, StateMonitor, ms, prefs
+from brian_lda.models import add_probe, ed_spike_lda
 from matplotlib import pyplot as plt
 
 from brian_lda.corpus import load_corpus, shuffled_passes
-from brian_lda.models import add_probe, ed_spike_lda
 
 prefs.codegen.target = "numpy"  # inside Python; after set_device("cpp_standalone") it is compiled
 corpus = load_corpus("bars", grid=5, n_docs=100, doc_length=25, seed=0)

@@ -20,7 +20,7 @@ from brian_lda.evaluation import TopicMatch, heldout_perplexity, match_topics
 from brian_lda.initial_weights import initial_state, word_prior_vector
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.event_driven import EventDrivenTwin
-from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.step_rules import FROZEN
 
 TWINS = ("rate", "spiking")

@@ -106,7 +106,7 @@ class EventDrivenModel(TopicModel):
                     "has either."
                 )
             return ConstrainedReference(*arguments, seed=seed, initial=initial, constraints=limits)
-        from brian_lda.simulation.twins import EventDrivenSpiking  # imports Brian2: seconds
+        from brian_lda.simulation import EventDrivenSpiking  # imports Brian2: seconds
 
         network = EventDrivenSpiking(
             *arguments,

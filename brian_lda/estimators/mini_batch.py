@@ -24,7 +24,7 @@ from brian_lda.step_rules import BatchStepRule
 class MiniBatchModel(TopicModel):
     """Base of `SemiSpikeLDA` and `DuSpikeLDA`; not used by itself.
 
-    A subclass names its rate-level `_twin`, and its spiking one in `brian_lda.simulation.twins`,
+    A subclass names its rate-level `_twin`, and its spiking one in `brian_lda.simulation`,
     which is imported only when it is needed.
     """
 
@@ -38,9 +38,9 @@ class MiniBatchModel(TopicModel):
         arguments = (self._batch_parameters(word_step), source.n_words)
         if self.backend == "rate":
             return self._twin(*arguments, seed=seed, n_training_tokens=source.n_tokens)
-        from brian_lda.simulation import twins  # imports Brian2: seconds
+        from brian_lda import simulation  # imports Brian2: seconds
 
-        network = getattr(twins, self._spiking_name)(
+        network = getattr(simulation, self._spiking_name)(
             *arguments,
             seed=seed,
             n_training_tokens=source.n_tokens,

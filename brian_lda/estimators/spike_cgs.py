@@ -60,7 +60,7 @@ class SpikeCGS(GibbsModel):
     def _sampler(self, words: np.ndarray, docs: np.ndarray, **arguments: Any) -> Sampler:
         if self.backend == "rate":
             return SpikeCGSReference(words, docs, **arguments)
-        from brian_lda.simulation.twins import SpikeCGSSpiking  # imports Brian2: seconds
+        from brian_lda.simulation import SpikeCGSSpiking  # imports Brian2: seconds
 
         sampler = SpikeCGSSpiking(words, docs, **arguments, **(self.brian2_options or {}))
         sampler.prepare()  # compiling is not training: `history_` times the iterations

@@ -1,13 +1,15 @@
-"""How a network runs: inside Python or as a cached C++ program; recordings; the twins' adapter."""
+"""How a network runs: inside Python or as a cached C++ program; recordings; the twins' adapter.
 
+What trains an algorithm does not know which twin it has. There are three kinds, by what one
+iteration is: tokens one by one (`event_driven`), sweeps over remembered assignments (`spike_cgs`),
+mini-batches of documents (`mini_batch`). All of them hand their tokens to a `SpikingNetwork`.
+"""
+
+from brian_lda.simulation.event_driven import EventDrivenSpiking
+from brian_lda.simulation.mini_batch import DuSpikeLDASpiking, SemiSpikeLDASpiking
 from brian_lda.simulation.recording import Recording, Spikes
 from brian_lda.simulation.replay import replay_tokens
-from brian_lda.simulation.twins import (
-    DuSpikeLDASpiking,
-    EventDrivenSpiking,
-    SemiSpikeLDASpiking,
-    SpikeCGSSpiking,
-)
+from brian_lda.simulation.spike_cgs import SpikeCGSSpiking
 
 __all__ = [
     "DuSpikeLDASpiking",

@@ -12,8 +12,8 @@ import numpy as np
 from brian_lda.circuit.inhibition import Poisson
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import EventDrivenParameters
+from brian_lda.simulation.event_driven import EventDrivenSpiking
 from brian_lda.simulation.recording import Recording, Spikes
-from brian_lda.simulation.twins import EventDrivenSpiking
 from brian_lda.step_rules import FROZEN
 
 SMALLEST = 1e-140  # a probability of 0 gets a weight that is a number, and so is a product

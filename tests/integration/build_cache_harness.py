@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from brian_lda.parameters import EventDrivenParameters
-from brian_lda.simulation import standalone
-from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.simulation import EventDrivenSpiking, standalone
 from brian_lda.step_rules import RobbinsMonro
 
 STEP = RobbinsMonro(0.5, 10)

@@ -9,8 +9,8 @@ from brian_lda.hardware.checker import count_traffic
 from brian_lda.hardware.packets import PACKETS, count_packets
 from brian_lda.hardware.pruning import prune_words
 from brian_lda.parameters import EventDrivenParameters
+from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.simulation.recording import Recording
-from brian_lda.simulation.twins import EventDrivenSpiking
 
 V, K, D, CHIPS = 12, 6, 8, 3
 

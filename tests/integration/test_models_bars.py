@@ -7,7 +7,7 @@ from brian_lda.corpus import shuffled_passes
 from brian_lda.estimators.trainers import softmax_rows
 from brian_lda.evaluation import match_topics
 from brian_lda.parameters import EventDrivenParameters
-from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.step_rules import RobbinsMonro
 
 # The first steps must not commit a document to the winners of its first tokens, when the topics

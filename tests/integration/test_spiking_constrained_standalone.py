@@ -7,7 +7,7 @@ from brian_lda.constraints import Constraints
 from brian_lda.hardware.pruning import prune_words
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
-from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.step_rules import RobbinsMonro
 
 V, D, K = 9, 4, 5

@@ -5,7 +5,7 @@ import pytest
 
 from brian_lda.corpus import holdout_split, load_corpus
 from brian_lda.reference.assignments import assignment_counts
-from brian_lda.simulation.twins import SpikeCGSSpiking
+from brian_lda.simulation import SpikeCGSSpiking
 
 LAMDA, VARPHI, K = 0.1, 0.05, 50
 ATOL = 1e-6  # of a count, after 4 million tokens

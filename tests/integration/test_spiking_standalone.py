@@ -29,10 +29,9 @@ from brian_lda.errors import (
 )
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
-from brian_lda.simulation import standalone
+from brian_lda.simulation import EventDrivenSpiking, standalone
 from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.simulator import brian_device, refuse_unsupported
-from brian_lda.simulation.twins import EventDrivenSpiking
 from brian_lda.step_rules import FROZEN, RobbinsMonro
 
 V, D, K, N_TOKENS = 9, 300, 6, 3000  # one compiled network with test_models_bars.py

@@ -38,7 +38,7 @@ from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.random_streams import new_stream
 from brian_lda.reference.semi_spike_lda import sweep_document
 from brian_lda.reference.spike_cgs import SpikeCGSReference
-from brian_lda.simulation.twins import (
+from brian_lda.simulation import (
     DuSpikeLDASpiking,
     EventDrivenSpiking,
     SemiSpikeLDASpiking,

@@ -24,7 +24,7 @@ from scipy import sparse
 
 from brian_lda.circuit.inhibition import Poisson
 from brian_lda.parameters import BatchParameters
-from brian_lda.simulation.twins import SemiSpikeLDASpiking, SpikeCGSSpiking
+from brian_lda.simulation import SemiSpikeLDASpiking, SpikeCGSSpiking
 
 pytestmark = pytest.mark.statistical
 

@@ -14,7 +14,7 @@ from brian_lda.errors import ParameterError
 from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
-from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.step_rules import RobbinsMonro
 
 pytestmark = pytest.mark.statistical

@@ -15,7 +15,7 @@ from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.runs import RunConfig, resume_run, train_run
-from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.step_rules import RobbinsMonro
 
 # A narrow range: weights end up at its ends, and below it where the offset moves on while they are

@@ -14,7 +14,7 @@ from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import BatchParameters, EventDrivenParameters, PrunedWords
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
-from brian_lda.simulation.twins import (
+from brian_lda.simulation import (
     DuSpikeLDASpiking,
     EventDrivenSpiking,
     SemiSpikeLDASpiking,

@@ -13,7 +13,7 @@ from brian_lda.hardware.checker import check_placement
 from brian_lda.hardware.profiles import load_chip
 from brian_lda.hardware.pruning import prune_and_continue, prune_words
 from brian_lda.parameters import EventDrivenParameters, PrunedWords
-from brian_lda.simulation.twins import EventDrivenSpiking
+from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.step_rules import AdaGrad, RobbinsMonro, VarianceTracking
 
 

@@ -22,14 +22,14 @@ from brian_lda.circuit.probe import add_probe
 from brian_lda.constraints import Constraints
 from brian_lda.hardware.pruning import prune_words
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
-from brian_lda.simulation import standalone
-from brian_lda.simulation.program_key import program_key
-from brian_lda.simulation.twins import (
+from brian_lda.simulation import (
     DuSpikeLDASpiking,
     EventDrivenSpiking,
     SemiSpikeLDASpiking,
     SpikeCGSSpiking,
+    standalone,
 )
+from brian_lda.simulation.program_key import program_key
 from brian_lda.step_rules import AdaGrad, RobbinsMonro, VarianceTracking
 
 V, K = 70, 6  # 69 to 72 words are rounded up to 72

@@ -63,8 +63,8 @@ NARROW = {  # doors for a single name
 }
 
 PUBLIC = {  # by notebook
-    "1_one_token_one_race": {"brian_lda.simulation.twins", "brian_lda.simulation.replay"},
-    "2_learning_bars": {"brian_lda.simulation.twins", "brian_lda.reference.mean_limit"},
+    "1_one_token_one_race": {"brian_lda.simulation"},
+    "2_learning_bars": {"brian_lda.simulation", "brian_lda.reference.mean_limit"},
     "3_spiking_and_rate_level": {
         "brian_lda.estimators.comparison",
         "brian_lda.automatic_steps",

@@ -8,8 +8,8 @@ from test_spiking_counting import K, T, V, batch_network, cgs_pair, tokens_of
 from brian_lda.errors import ParameterError
 from brian_lda.hardware.account import race_account
 from brian_lda.parameters import EventDrivenParameters
+from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.simulation.recording import Recording
-from brian_lda.simulation.twins import EventDrivenSpiking
 from brian_lda.step_rules import AdaGrad, RobbinsMonro, VarianceTracking
 
 SIZES = {"n_topics": K, "n_words": V}

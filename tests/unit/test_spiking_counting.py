@@ -18,8 +18,8 @@ from brian_lda.reference.du_spike_lda import (
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.reference.word_weights import WordWeights
+from brian_lda.simulation import DuSpikeLDASpiking, SemiSpikeLDASpiking, SpikeCGSSpiking
 from brian_lda.simulation.recording import Recording
-from brian_lda.simulation.twins import DuSpikeLDASpiking, SemiSpikeLDASpiking, SpikeCGSSpiking
 from brian_lda.step_rules import RMSProp, RobbinsMonro
 
 V, D, K, N_TOKENS, T = 7, 4, 3, 25, 2

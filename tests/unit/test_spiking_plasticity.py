@@ -9,7 +9,8 @@ from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.circuit.latency import Windowed
 from brian_lda.errors import ParameterError, SimulationError, WeightOverflowError
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
-from brian_lda.simulation.twins import EventDrivenSpiking, model_for
+from brian_lda.simulation import EventDrivenSpiking
+from brian_lda.simulation.model_choice import model_for
 from brian_lda.step_rules import AdaGrad, RMSProp, RobbinsMonro, VarianceTracking
 
 V, D, K, N_TOKENS = 7, 4, 3, 12

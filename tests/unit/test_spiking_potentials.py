@@ -12,7 +12,7 @@ from scipy import sparse
 
 from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
-from brian_lda.simulation.twins import (
+from brian_lda.simulation import (
     DuSpikeLDASpiking,
     EventDrivenSpiking,
     SemiSpikeLDASpiking,

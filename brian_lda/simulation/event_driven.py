@@ -1,0 +1,104 @@
+"""ed-SpikeLDA and ed-SpikePLSI in spikes, with the interface of their rate-level twins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brian_lda.circuit.circuit import Sizes
+from brian_lda.initial_weights import initial_state
+from brian_lda.parameters import EventDrivenParameters, PrunedWords
+from brian_lda.simulation.model_choice import model_for
+from brian_lda.simulation.recording import Recording, Spikes
+from brian_lda.simulation.spiking_network import SpikingNetwork
+
+
+class EventDrivenSpiking:
+    """ed-SpikeLDA and ed-SpikePLSI in spikes: learn token by token.
+
+    Parameters
+    ----------
+    parameters : EventDrivenParameters
+        `doc_topic_prior=None` selects ed-SpikePLSI.
+    n_words : int
+        V.
+    doc_lengths : int array [doc]
+        N_d of the training documents.
+    seed : int
+        Seeds the initial weights and the spikes.
+    initial : dict, optional
+        A state as returned by `state` of either twin; the default is the paper's initial weights.
+    name : str, optional
+        Of the algorithm; the default follows from the prior.
+    **options
+        inhibition, simulator, constraints, pruned: see `SpikingNetwork`.
+    """
+
+    def __init__(
+        self,
+        parameters: EventDrivenParameters,
+        n_words: int,
+        doc_lengths: np.ndarray,
+        *,
+        seed: int,
+        initial: dict[str, np.ndarray] | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
+        self.parameters = parameters
+        by_prior = "ed_spike_plsi" if parameters.doc_topic_prior is None else "ed_spike_lda"
+        self._model = model_for(name or by_prior, parameters)
+        doc_lengths = np.asarray(doc_lengths)
+        self.network = SpikingNetwork(
+            self._model,
+            Sizes(n_words, len(doc_lengths), parameters.n_topics),
+            self._model.constants(parameters, n_words, doc_lengths),
+            initial or initial_state(parameters, n_words, doc_lengths, seed),
+            seed=int(seed),
+            **options,
+        )
+
+    def present(
+        self, words: np.ndarray, docs: np.ndarray, *, record: Recording | None = None
+    ) -> np.ndarray:
+        """Show a sequence of tokens; see `SpikingNetwork.present`."""
+        seen = int(self.network.known("n_beta").sum())  # tokens so far
+        return self.network.present(words, docs, position=seen, record=record)
+
+    def prepare(self) -> None:
+        """Compile the network now, or find it in the cache; else the first `present` does."""
+        self.network.prepare()
+
+    def end_pass(self) -> None:
+        """End of a pass over the corpus: a step rule may change its base step."""
+        if hasattr(self._model, "end_pass"):
+            self.network.change(self._model.end_pass(self.parameters, self.network.known))
+
+    @property
+    def spikes(self) -> Spikes | None:
+        """What the latest `present(..., record=...)` recorded."""
+        return self.network.spikes
+
+    @property
+    def pruned(self) -> PrunedWords | None:
+        """The words with a synapse of their own; None: all."""
+        return self.network.pruned
+
+    @property
+    def M__alpha(self) -> np.ndarray:
+        """Weights of the word synapses, [topic, word]; where pruned, the shared synapse's."""
+        return self.network.weights["M__alpha"]
+
+    @property
+    def M__beta(self) -> np.ndarray:
+        """Weights of the document synapses, [doc, topic]."""
+        return self.network.weights["M__beta"]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the next token depends on."""
+        return self.network.state()
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state returned by `state` of either twin."""
+        self.network.set_state(state)

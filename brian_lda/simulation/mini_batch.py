@@ -1,0 +1,220 @@
+"""semi- and du-SpikeLDA in spikes, with the interface of their rate-level twins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from brian_lda.circuit.circuit import Sizes, Values
+from brian_lda.constraints import NO_WINNER
+from brian_lda.initial_weights import word_prior_vector, word_smoothing
+from brian_lda.parameters import BatchParameters, require_map_prior
+from brian_lda.simulation.model_choice import model_for, require_countable
+from brian_lda.simulation.recording import Recording, Spikes
+from brian_lda.simulation.spiking_network import SpikingNetwork
+
+
+class MiniBatchSpiking:
+    """Base of semi- and du-SpikeLDA in spikes: one update of M^alpha per mini-batch of documents.
+
+    Parameters
+    ----------
+    parameters : BatchParameters
+    n_words : int
+        V.
+    seed : int
+        Seeds the initial weights and the spikes.
+    n_training_tokens : float
+        N in epsilon = varphi K / N (see `BatchParameters.topic_word_prior`).
+    batch_tokens : int, optional
+        Most tokens that a mini-batch can have, if known: then one program serves all of them.
+    **options
+        inhibition, simulator, constraints: see `SpikingNetwork`; `packet_loss` must be 0.
+
+    Attributes
+    ----------
+    documents_swapped : int
+        Documents whose K synapses have entered the network so far: the external-memory traffic.
+    """
+
+    _name: ClassVar[str]  # of the algorithm
+
+    def __init__(
+        self,
+        parameters: BatchParameters,
+        n_words: int,
+        *,
+        seed: int,
+        n_training_tokens: float,
+        batch_tokens: int = 1,
+        **options: Any,
+    ) -> None:
+        self.parameters, self.seed, self.n_updates = parameters, seed, 0
+        self._model = model_for(self._name, parameters)
+        self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
+        self.set_corpus_size(n_training_tokens)
+        self.documents_swapped = 0
+        self._n_docs = 1  # of the latest mini-batch; the network may have more document neurons
+        rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
+        M__alpha = rng.normal(1.0, 1.0, (parameters.n_topics, n_words))
+        words = {"M__alpha": M__alpha, "v__alpha": np.zeros_like(M__alpha)}
+        words["n_spikes"] = np.zeros(parameters.n_topics)
+        n_tokens = batch_tokens if self._model.REMEMBERS else 1
+        self.network = SpikingNetwork(
+            self._model,
+            Sizes(n_words, 1, parameters.n_topics, n_tokens=n_tokens),
+            {},
+            {**words, **self._fresh_documents(1, n_tokens)},
+            seed=seed,
+            **options,
+        )
+
+    def set_corpus_size(self, n_training_tokens: float) -> None:
+        """Fix epsilon for a corpus of this many tokens."""
+        K, n_words = self.parameters.n_topics, len(self._varphi)
+        self.epsilon = word_smoothing(self._varphi, K, n_words, n_training_tokens)
+
+    @property
+    def spikes(self) -> Spikes | None:
+        """What the latest `update(..., record=...)` recorded."""
+        return self.network.spikes
+
+    def prepare(self, counts: sparse.csr_array) -> None:
+        """Compile the network for mini-batches like this one; else the first `update` does."""
+        self._begin_batch(counts)
+        self.network.prepare()
+
+    def update(self, counts: sparse.csr_array, *, record: Recording | None = None) -> np.ndarray:
+        """One mini-batch of documents [doc, word].
+
+        Parameters
+        ----------
+        counts : sparse array [doc, word]
+        record : Recording, optional
+            Layers and window (in presented tokens) of which to keep the spikes, in `spikes`.
+
+        Returns
+        -------
+        int32 array [sweep, token]
+            Winners of all sweeps; tokens in the order of `counts`. -1 where dead synapses keep a
+            token from every topic neuron: the mini-batch is learned without it.
+        """
+        counts = sparse.csr_array(counts)
+        heard = self._begin_batch(counts)
+        words = np.repeat(counts.indices, counts.data)[heard]
+        docs = np.repeat(_doc_of_entry(counts), counts.data)[heard]
+        n_tokens, T = len(words), self.parameters.local_iterations
+        burn_in = T + self._model.FIRST_SWEEPS
+        n_sweeps = burn_in + T
+        winners = np.full((n_sweeps, len(heard)), NO_WINNER, np.int32)
+        if n_tokens:
+
+            def run_values(start: int, stop: int) -> Values:
+                return {
+                    "batch.first_counted": burn_in * n_tokens - start,
+                    "batch.tokens_to_come": n_sweeps * n_tokens - stop,
+                }
+
+            tokens = np.tile(np.arange(n_tokens), n_sweeps) if self._model.REMEMBERS else None
+            sequence = self.network.present(
+                np.tile(words, n_sweeps),
+                np.tile(docs, n_sweeps),
+                tokens,
+                entropy=[1, self.n_updates],
+                run_values=run_values,
+                record=record,
+            )
+            winners[:, heard] = sequence.reshape(n_sweeps, n_tokens)
+        self.documents_swapped += counts.shape[0]
+        self.n_updates += 1
+        return winners
+
+    def _begin_batch(self, counts: sparse.csr_array) -> np.ndarray:
+        """Let the documents enter the network; which tokens are heard, bool array [token].
+
+        The network is compiled again only if a mini-batch outgrows the last.
+        """
+        sizes, self._n_docs = self.network.sizes, counts.shape[0]
+        n_docs, n_tokens = max(counts.shape[0], sizes.n_docs), sizes.n_tokens
+        if self._model.REMEMBERS and (needed := int(counts.sum())) > n_tokens:
+            n_tokens = 1 << int(np.ceil(np.log2(1.25 * needed)))  # mini-batches differ
+        sizes = replace(sizes, n_docs=n_docs, n_tokens=n_tokens)
+        documents = self._fresh_documents(counts.shape[0], n_tokens)
+        for variable in self._model.KEPT:  # rows for document neurons that this batch leaves empty
+            if variable.axes.startswith("doc"):
+                own = documents[variable.name]
+                padded = np.full((n_docs, *own.shape[1:]), variable.fill)
+                padded[: len(own)] = own
+                documents[variable.name] = padded
+        self.network.resize(sizes, **documents)
+        entries = self.network.heard(counts.indices, _doc_of_entry(counts))
+        heard = np.repeat(entries, counts.data)
+        alive = sparse.csr_array(
+            (counts.data * entries, counts.indices, counts.indptr), counts.shape
+        )
+        lengths = np.ones(n_docs)
+        lengths[: counts.shape[0]] = alive.sum(axis=1)
+        self.network.constants = self._model.constants(
+            self.parameters, self.epsilon, lengths, counts.shape[0]
+        )
+        return heard
+
+    def _fresh_documents(self, n_docs: int, n_tokens: int) -> dict[str, np.ndarray]:
+        rng = np.random.default_rng(np.random.SeedSequence([self.seed, 3, self.n_updates]))
+        return self._model.fresh_documents(self.parameters, n_docs, n_tokens, rng)
+
+    @property
+    def M__alpha(self) -> np.ndarray:
+        """The weights of the word synapses [topic, word]; epsilon is not part of them."""
+        return self.network.weights["M__alpha"]
+
+    @property
+    def M__beta(self) -> np.ndarray:
+        """Document synapses as the latest mini-batch left them, [doc, topic]."""
+        return self.network.weights["M__beta"][: self._n_docs]
+
+    @property
+    def phi(self) -> np.ndarray:
+        """Normalised smoothed rates, [topic, word]."""
+        p = np.exp(self.M__alpha) + self.epsilon
+        return p / p.sum(axis=1, keepdims=True)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the next update depends on: what the words' synapses and neurons keep."""
+        own = ["M__alpha", "levels"]
+        own += [v.name for v in self.network.kept if v.axes in ("topic, word", "topic")]
+        state = {name: array for name, array in self.network.state().items() if name in own}
+        return {**state, "n_updates": np.array([self.n_updates])}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state returned by `state` of either twin."""
+        self.n_updates = int(state["n_updates"][0])
+        sizes = self.network.sizes
+        self.network.set_state({**state, **self._fresh_documents(sizes.n_docs, sizes.n_tokens)})
+
+
+class SemiSpikeLDASpiking(MiniBatchSpiking):
+    """semi-SpikeLDA in spikes; parameters as in `MiniBatchSpiking`."""
+
+    _name = "semi_spike_lda"
+
+    def __init__(self, parameters: BatchParameters, n_words: int, **arguments: Any) -> None:
+        require_countable(parameters.doc_topic_prior, "doc_topic_prior")
+        super().__init__(parameters, n_words, **arguments)
+
+
+class DuSpikeLDASpiking(MiniBatchSpiking):
+    """du-SpikeLDA in spikes; parameters as in `MiniBatchSpiking`. Every lambda must be > 1."""
+
+    _name = "du_spike_lda"
+
+    def __init__(self, parameters: BatchParameters, n_words: int, **arguments: Any) -> None:
+        require_map_prior(parameters.doc_topic_prior)
+        super().__init__(parameters, n_words, **arguments)
+
+
+def _doc_of_entry(counts: sparse.csr_array) -> np.ndarray:
+    return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
