@@ -227,6 +227,7 @@ class SpikingNetwork:
         names = [variable.name for variable in self.model.KEPT]
         if set(names) <= set(state) and self.constraints.stored(dict(state)):
             known = {name: np.array(state[name]) for name in names}
+            self._require_agreement(state, known)
         else:
             rng = np.random.default_rng([self.seed, 4])
             rounded = dict(state)
@@ -240,6 +241,18 @@ class SpikingNetwork:
             known[name] = np.array(state.get(name, np.broadcast_to(first, (self.sizes.n_topics,))))
         check_weights(self._values_in_brian(known), self.kept)
         self._known = known
+
+    def _require_agreement(self, state: State, known: State) -> None:
+        """Refuse weights M that somebody edited while what they are made from stayed."""
+        if self.pruned is not None:  # M then holds the shared synapse's weights, too
+            return
+        for name, M in self.model.weights(known).items():
+            if name in state and not np.allclose(state[name], M, rtol=0, atol=1e-6):
+                kept = ", ".join(variable.name for variable in self.model.KEPT)
+                raise ParameterError(
+                    f"the state's {name} is not the one that its {kept} stand for: leave those out "
+                    f"to go on from {name}."
+                )
 
     def _values_in_brian(self, known: State) -> Arrays:
         compiled = self._compiled()

@@ -15,6 +15,7 @@ from brian2 import StateMonitor, prefs, seed
 
 from brian_lda.circuit import circuit
 from brian_lda.circuit.inhibition import Poisson, Race
+from brian_lda.errors import SimulationError
 
 V, D, K = 4, 3, 3
 WORDS, DOCS = [0, 3, 1, 1, 2, 3], [0, 1, 2, 0, 1, 2]
@@ -114,3 +115,24 @@ def test_without_a_token_nobody_fires_and_nothing_changes(file, inhibition):
         np.testing.assert_array_equal(getattr(net.topics, name)[:], 0, err_msg=name)
     for path in paths:
         np.testing.assert_array_equal(held(net, path, -1), before[path], err_msg=path)
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.startswith(("semi", "spike_cgs"))])
+def test_a_token_keeps_its_topic_until_it_has_another_and_gives_its_count_back_once(
+    file, monkeypatch
+):
+    """Lines 4 to 6 of Alg. 2 in clocked time: the first tick recalls z', only a winner stores z."""
+    monkeypatch.setattr(circuit, "STALLED_AFTER", 20)
+    net = build(file, Poisson(rate=1e-9))  # nobody ever fires
+    net.memory.z[2] = 1
+    counted = {"beta": "p", "alpha": "w", "topics": "c"} if file == "spike_cgs" else {"beta": "p"}
+    for owner, name in counted.items():  # the count of this token is among them
+        net.set({f"{owner}.{name}": held(net, f"{owner}.{name}", -1) + 2.0})
+    p, c = held(net, "beta.p", (D, K)), held(net, "topics.c", (K,))
+    with pytest.raises(SimulationError, match="no topic neuron has won in 20 ticks"):
+        net.present([3], [0], [2])
+    assert net.memory.z[2] == 1
+    p[0, 1] -= 1.0
+    np.testing.assert_allclose(held(net, "beta.p", (D, K)), p, rtol=0, atol=1e-12)
+    if c is not None:
+        np.testing.assert_allclose(held(net, "topics.c", (K,)), c - [0, 1, 0], rtol=0, atol=1e-12)

@@ -180,6 +180,20 @@ def test_weights_beyond_the_edge_do_not_enter_a_spiking_network():
             np.testing.assert_array_equal(value, before[name], err_msg=name)
 
 
+def test_edited_weights_are_not_silently_ignored():
+    network = EventDrivenSpiking(
+        EventDrivenParameters(3, 1.1), 4, [2, 2], seed=0, simulator="numpy"
+    )
+    state = network.state()
+    state["M__alpha"] = state["M__alpha"] + 1.0
+    with pytest.raises(ParameterError, match="M__alpha is not the one that its w, g, p"):
+        network.set_state(state)
+    for name in ("w", "g", "p"):
+        state.pop(name)
+    network.set_state(state)
+    np.testing.assert_allclose(network.M__alpha, state["M__alpha"], rtol=0, atol=1e-12)
+
+
 def test_lost_weights_enter_a_spiking_network_at_its_floor():
     """The rate-level twin tells exp(-800) from exp(-900); here both are silent for good."""
     lost = {"M__alpha": np.full((3, 4), -800.0), "M__beta": np.full((2, 3), -800.0)}

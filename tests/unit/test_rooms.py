@@ -62,17 +62,6 @@ NARROW = {  # doors for a single name
     ("simulation", "reference"): {("brian_lda.reference.spike_cgs", "LogCountSampler")},
 }
 
-PUBLIC = {  # by notebook
-    "1_one_token_one_race": {"brian_lda.simulation"},
-    "2_learning_bars": {"brian_lda.simulation", "brian_lda.reference.mean_limit"},
-    "3_spiking_and_rate_level": {
-        "brian_lda.estimators.comparison",
-        "brian_lda.automatic_steps",
-        "brian_lda.reference.word_weights",
-    },
-}
-# ------------------------------------------------------------------------------------------------
-
 PUBLIC = {
     "brian_lda",
     "brian_lda.corpus",
