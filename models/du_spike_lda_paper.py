@@ -47,6 +47,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     inhibition = inhibition or Race()
     net = Circuit(sizes, prefix)
 
+    # Layers. `clamped_layer` makes a NeuronGroup of which the token's neuron fires in every tick.
     words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
     documents = net.clamped_layer(
         "documents",
@@ -105,10 +106,13 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         order=1,
     )
     net.listen(topics)
+
+    # Inhibition: topics -> inhibitory neuron -> topics (`brian_lda/circuit/inhibition.py`).
     inhibition.connect(net)
     documents.accepted = linked_var(net.inhibition, "accepted")
     connect_batch(net)
 
+    # Synapses.
     alpha = Synapses(
         words,
         topics,
@@ -169,6 +173,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         name=f"{prefix}beta",
     )  # fmt: skip
     beta.connect()
+
+    # When in a tick; the phases are in `brian_lda/circuit/circuit.py`.
     alpha.excite.when, alpha.excite.order = "excite", 0
     beta.excite.when, beta.excite.order = "excite", 5
     alpha.count.when = beta.learn.when = "learn"

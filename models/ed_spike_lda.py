@@ -82,6 +82,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     inhibition = inhibition or Race()
     net = Circuit(sizes, prefix)
 
+    # Layers. `clamped_layer` makes a NeuronGroup of which the token's neuron fires in every tick.
     words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
     documents = net.clamped_layer(
         "documents",
@@ -143,9 +144,12 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         name=f"{prefix}topics_forget",
     )
     net.listen(topics)
+
+    # Inhibition: topics -> inhibitory neuron -> topics (`brian_lda/circuit/inhibition.py`).
     inhibition.connect(net)
     documents.accepted = linked_var(net.inhibition, "accepted")
 
+    # Synapses.
     alpha = Synapses(
         words,
         topics,
@@ -187,6 +191,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         name=f"{prefix}beta",
     )  # fmt: skip
     beta.connect()
+
+    # When in a tick; the phases are in `brian_lda/circuit/circuit.py`.
     alpha.excite.when, alpha.excite.order = "excite", 0
     beta.excite.when, beta.excite.order = "excite", 5
     alpha.learn.when = beta.learn.when = "learn"

@@ -39,6 +39,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     inhibition = inhibition or Race()
     net = Circuit(sizes, prefix)
 
+    # Layers. `clamped_layer` makes a NeuronGroup of which the token's neuron fires in every tick.
     words = net.clamped_layer("words", sizes.n_words)
     documents = net.clamped_layer(
         "documents",
@@ -75,9 +76,12 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     )
     topics.run_regularly("rate = exp(u)", when="excite", order=6, name=f"{prefix}topics_rate")
     net.listen(topics)
+
+    # Inhibition: topics -> inhibitory neuron -> topics (`brian_lda/circuit/inhibition.py`).
     inhibition.connect(net)
     documents.accepted = linked_var(net.inhibition, "accepted")
 
+    # Synapses.
     alpha = Synapses(
         words,
         topics,
@@ -131,6 +135,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         name=f"{prefix}beta",
     )  # fmt: skip
     beta.connect()
+
+    # When in a tick; the phases are in `brian_lda/circuit/circuit.py`.
     alpha.excite.when, alpha.excite.order = "excite", 0
     beta.excite.when, beta.excite.order = "excite", 5
     alpha.learn.when = beta.learn.when = "learn"

@@ -55,6 +55,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     inhibition = inhibition or Race()
     net = Circuit(sizes, prefix)
 
+    # Layers. `clamped_layer` makes a NeuronGroup of which the token's neuron fires in every tick.
     words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
     documents = net.clamped_layer("documents", sizes.n_docs)
     topics = NeuronGroup(
@@ -104,10 +105,13 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         order=1,
     )
     net.listen(topics)
+
+    # Inhibition: topics -> inhibitory neuron -> topics (`brian_lda/circuit/inhibition.py`).
     inhibition.connect(net)
     connect_memory(net)
     connect_batch(net)
 
+    # Synapses.
     alpha = Synapses(
         words,
         topics,
@@ -159,6 +163,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         name=f"{prefix}beta",
     )  # fmt: skip
     beta.connect()
+
+    # When in a tick; the phases are in `brian_lda/circuit/circuit.py`.
     alpha.excite.when, alpha.excite.order = "excite", 0
     beta.excite.when, beta.excite.order = "excite", 5
     alpha.count.when = beta.learn.when = "learn"
