@@ -136,3 +136,17 @@ def test_a_token_keeps_its_topic_until_it_has_another_and_gives_its_count_back_o
     np.testing.assert_allclose(held(net, "beta.p", (D, K)), p, rtol=0, atol=1e-12)
     if c is not None:
         np.testing.assert_allclose(held(net, "topics.c", (K,)), c - [0, 1, 0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("file", ["du_spike_lda", "du_spike_lda_paper"])
+def test_a_document_counts_its_own_tokens_and_iterations(file):
+    """A local iteration of a document ends with its N_d-th token, whatever the others have seen."""
+    model = import_module(f"brian_lda.models.{file}")
+    net = model.build(V, D, K, capacity=8, doc_lengths=[2, 3, 4])
+    shown = np.zeros(D, int)
+    for docs in ([0, 1, 1], [2, 2, 2, 0, 0], [2, 1]):
+        net.present(np.zeros(len(docs), int), docs)
+        shown += np.bincount(docs, minlength=D)
+        for path, expected in (("n_seen", shown % [2, 3, 4]), ("n_beta", shown // [2, 3, 4])):
+            found = held(net, f"documents.{path}", (D,))
+            np.testing.assert_array_equal(found, expected, err_msg=path)
