@@ -163,6 +163,16 @@ class Circuit:
         for brian_object in getattr(self.network, "objects", ()):
             mark_as_used(brian_object, self.network)
 
+    def join(self, network: Network) -> None:
+        """Move into another Brian `Network`, with other circuits and objects.
+
+        `present` then runs that network. Of several circuits in it, one is shown tokens and the
+        others wait. They need different prefixes.
+        """
+        network.schedule = SCHEDULE
+        network.add(*self.network.objects)
+        self.network = network
+
     def listen(self, topics: NeuronGroup) -> None:
         """Record the winners; the pacer goes on to the next token when there is one more."""
         self.add(topics=topics, winners=SpikeMonitor(topics, name=f"{self.prefix}winners"))

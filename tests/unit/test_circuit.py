@@ -9,7 +9,7 @@ import pytest
 from brian2 import Network, NeuronGroup, SpikeMonitor, StateMonitor, Synapses, prefs, seed
 from event_driven_twins import rate_twin
 
-from brian_lda.circuit.circuit import SCHEDULE, Sizes
+from brian_lda.circuit.circuit import Sizes
 from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.circuit.kept import AXES, Kept
 from brian_lda.circuit.probe import add_probe
@@ -199,10 +199,9 @@ def test_sizes_are_positive_integers(size):
 def test_two_networks_with_two_prefixes_in_one_brian_network(files):
     """Each is shown its own tokens; the other waits and does not change."""
     nets = [build(file, prefix=f"{place}_") for file, place in zip(files, "ab", strict=True)]
-    both = Network(*(thing for net in nets for thing in net.network.objects))
-    both.schedule = SCHEDULE
+    both = Network()
     for net in nets:
-        net.network = both
+        net.join(both)
     for net, other in (nets, nets[::-1], nets):
         before, waiting = weights(net), weights(other)
         n_other = other.winners.num_spikes
