@@ -63,7 +63,7 @@ def add_limits(
         # A count that was rounded down may be less than the 1 that is taken away from it.
         for order in (1, 7):  # after the word's input and after the document's
             net.topics.run_regularly(
-                "rate = clip(rate, 0, inf)",
+                "rate = int(rate > 0)*abs(rate)",  # +0: a rate of -0 would fire at once
                 when="excite",
                 order=order,
                 name=f"{net.topics.name}_no_less_than_0_{order}",

@@ -1,4 +1,4 @@
-"""Which topic neurons take part and learn on chips that lose packets, from their random numbers.
+"""Which topic neurons take part and learn on chips with limits, from the random numbers drawn.
 
 Every tick is computed again from what the chips drew, as in test_circuit_equations.py.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from brian2 import StateMonitor, prefs, seed
-from brian_lda.models import ed_spike_lda
+from brian_lda.models import ed_spike_lda, spike_cgs
 
 from brian_lda.circuit import circuit
 from brian_lda.circuit.chips import add_limits, limit_values
@@ -77,3 +77,23 @@ def test_lost_packets_dead_synapses_and_shared_ones_decide_who_takes_part():
         assert seen["h"][:, t].tolist() == h.tolist()
         assert seen["accepted"][:, t].tolist() == accepted.tolist()
     assert token == N and silent > 0 and untaught > 0  # not vacuous
+
+
+@pytest.mark.parametrize(("w", "p"), [(0.5, 3.0), (3.0, 0.5), (0.5, 0.5)])
+def test_a_count_below_the_one_that_is_taken_away_has_no_vote_and_others_keep_theirs(w, p):
+    """Of few bits: the old topic's count was rounded down, and less than nothing is left of it."""
+    limits = Constraints(weight_bits=8)
+    net = spike_cgs.build(V, D, K, n_tokens=2)
+    add_limits(net, limits, spike_cgs.KEPT)
+    net.set(limit_values(limits, None, spike_cgs.KEPT, net.sizes))
+    words, documents, c = np.full((V, K), 2.0), np.full((D, K), 3.0), np.array([4.0, 5, 6, 7])
+    words[0, 1], documents[0, 1] = w, p
+    net.set({"alpha.w": words, "beta.p": documents, "topics.c": c})
+    net.memory.z[0] = 1
+    monitor = StateMonitor(net.topics, "rate", True, when="end")
+    net.network.add(monitor)
+    (winner,) = net.present([0], [0], [0])
+    expected = 2.0 / c * 3.0
+    expected[1] = 0.0
+    np.testing.assert_allclose(monitor.rate[:, 0], expected, rtol=1e-14)
+    assert winner != 1
