@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from brian2 import StateMonitor, prefs, seed
-from brian_lda.models import ed_spike_lda, spike_cgs
+from brian_lda.models import ed_spike_lda, ed_spike_lda_paper, ed_spike_plsi_paper, spike_cgs
 
 from brian_lda.circuit import circuit
 from brian_lda.circuit.chips import add_limits, limit_values
@@ -97,3 +97,22 @@ def test_a_count_below_the_one_that_is_taken_away_has_no_vote_and_others_keep_th
     expected[1] = 0.0
     np.testing.assert_allclose(monitor.rate[:, 0], expected, rtol=1e-14)
     assert winner != 1
+
+
+@pytest.mark.parametrize("model", [ed_spike_lda_paper, ed_spike_plsi_paper])
+def test_networks_as_printed_hear_the_shared_weight_itself(model):
+    """u = shared + M^beta where a word has no synapse of its own; who wins cannot tell a shift."""
+    rng = np.random.default_rng(0)
+    pruned = PrunedWords(rng.random((K, V)) < 0.5, np.log([0.3, 0.5, 0.7, 0.9]))
+    net = model.build(V, D, K, capacity=1)
+    add_limits(net, Constraints(), model.KEPT, pruned=True)
+    net.set(limit_values(Constraints(), pruned, model.KEPT, net.sizes))
+    monitor = StateMonitor(net.topics, ["u", "rate"], True, when="end")
+    net.network.add(monitor)
+    for word in range(V):
+        M__alpha = np.reshape(net.alpha.M__alpha[:], (V, K))[word]
+        M__beta = np.reshape(net.beta.M__beta[:], (D, K))[1]
+        u = np.where(pruned.private[:, word], M__alpha, pruned.shared) + M__beta
+        net.present([word], [1])
+        np.testing.assert_allclose(monitor.u[:, -1], u, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(monitor.rate[:, -1], np.exp(u), rtol=1e-12)

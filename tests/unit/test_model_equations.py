@@ -12,10 +12,13 @@ from importlib import import_module
 import numpy as np
 import pytest
 from brian2 import StateMonitor, prefs, seed
+from brian_lda.models import du_spike_lda
 
 from brian_lda.circuit import circuit
 from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.errors import SimulationError
+from brian_lda.parameters import BatchParameters
+from brian_lda.step_rules import RobbinsMonro
 
 V, D, K = 4, 3, 3
 WORDS, DOCS = [0, 3, 1, 1, 2, 3], [0, 1, 2, 0, 1, 2]
@@ -150,3 +153,18 @@ def test_a_document_counts_its_own_tokens_and_iterations(file):
         for path, expected in (("n_seen", shown % [2, 3, 4]), ("n_beta", shown // [2, 3, 4])):
             found = held(net, f"documents.{path}", (D,))
             np.testing.assert_array_equal(found, expected, err_msg=path)
+
+
+def test_a_document_of_one_token_moves_with_its_first_token():
+    """du-SpikeLDA: its iteration ends at once, with the step that was set before any spike."""
+    lamda, eta, N_d = np.array([1.3, 1.1, 1.6]), 0.7, 1.0
+    step = RobbinsMonro(eta, power=0.0)
+    net = du_spike_lda.build(
+        V, D, K, parameters=BatchParameters(K, lamda, doc_step=step), doc_lengths=[1, 5, 5],
+        capacity=8,
+    )  # fmt: skip
+    p = held(net, "beta.p", (D, K))
+    (z,) = net.present([2], [0])
+    a, fade = 1.0 / (lamda - 1.0).sum() + 1.0 / N_d, np.exp(-eta)
+    p[0] = fade * p[0] + (1.0 - fade) / a * (np.eye(K)[z] + lamda - 1.0) / N_d
+    np.testing.assert_allclose(held(net, "beta.p", (D, K)), p, rtol=1e-13)
