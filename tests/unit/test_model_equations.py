@@ -155,7 +155,7 @@ def test_a_document_counts_its_own_tokens_and_iterations(file):
             np.testing.assert_array_equal(found, expected, err_msg=path)
 
 
-def test_a_document_of_one_token_moves_with_its_first_token():
+def test_a_document_of_one_token_moves_with_it_in_du_spike_lda():
     """du-SpikeLDA: its iteration ends at once, with the step that was set before any spike."""
     lamda, eta, N_d = np.array([1.3, 1.1, 1.6]), 0.7, 1.0
     step = RobbinsMonro(eta, power=0.0)
