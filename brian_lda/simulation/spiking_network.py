@@ -24,7 +24,7 @@ from brian_lda.parameters import PrunedWords
 from brian_lda.simulation.recording import Recording, Spikes, add_recorders, read_recorders
 from brian_lda.simulation.simulator import Arrays, Simulator, make_simulator
 
-SMALLEST_WEIGHT, LARGEST_WEIGHT = -700.0, 350.0  # exp of it, and of two together, is a number
+LARGEST_INPUT = 700.0  # exp(+-700) is still a number
 Segment = tuple[int, int, tuple[str, ...]]  # first token, the one after the last, layers
 State = Mapping[str, np.ndarray]
 
@@ -246,7 +246,9 @@ class SpikingNetwork:
         """Refuse weights M that somebody edited while what they are made from stayed."""
         if self.pruned is not None:  # M then holds the shared synapse's weights, too
             return
-        for name, M in self.model.weights(known).items():
+        with np.errstate(divide="ignore", invalid="ignore"):  # refused later, by name
+            weights = self.model.weights(known)
+        for name, M in weights.items():
             if name in state and not np.allclose(state[name], M, rtol=0, atol=1e-6):
                 kept = ", ".join(variable.name for variable in self.model.KEPT)
                 raise ParameterError(
@@ -321,19 +323,26 @@ class SpikingNetwork:
 
 
 def check_weights(values: Arrays, kept: Sequence[Kept]) -> None:
-    """Refuse weights that are no longer numbers, or of which exp would not be one."""
+    """Refuse weights of which exp is no number, or which make a rate that is none.
+
+    A rate is a product of exp M over the layers, so that their largest weights add up.
+    """
+    largest = 0.0
     for variable in kept:
         if not variable.written_by:
             continue
         value = values[variable.path]
         with np.errstate(divide="ignore", invalid="ignore"):
             M = value if variable.in_logs else np.log(value)
-        if not (M.min() > SMALLEST_WEIGHT and M.max() < LARGEST_WEIGHT):
+            if variable.gauge:
+                M = np.reshape(M, (-1, len(values["topics.g"]))) + np.log(values["topics.g"])
+        largest += max(0.0, float(M.max()))
+        if not (M.min() > -LARGEST_INPUT and largest < LARGEST_INPUT):
             raise WeightOverflowError(
-                f"{variable.name} must stand for weights M between {SMALLEST_WEIGHT:g} and "
-                f"{LARGEST_WEIGHT:g}, so that rates are numbers; found {M.min():g} to "
-                f"{M.max():g}. With integrator='euler' a step of size eta adds eta*exp(-M): use "
-                "integrator='flow', or a smaller step."
+                f"{variable.name} must stand for weights M of which exp is a number, and so is the "
+                f"rate exp(u) that they make; found M of {M.min():g} to {M.max():g}. With "
+                "integrator='euler' a step of size eta adds eta*exp(-M): use integrator='flow', or "
+                "a smaller step."
             )
 
 

@@ -325,8 +325,9 @@ class TestRulesThatAreNotLocal:
         add_probe(net, words=[0, 3], topics=[1, 1])
         report = audit(net)
         assert {(v.pathway, v.variable) for v in report.violations} == {
-            ("probe_follow", "alpha.w"),
-            ("probe_follow", "topics.g"),
+            (reader, taken)
+            for reader in ("probe_follow", "first values")
+            for taken in ("alpha.w", "topics.g")
         }
         assert report.parameter_bytes == 2 * 2 * FLOAT
 

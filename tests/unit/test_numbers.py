@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numba import njit
@@ -131,15 +133,23 @@ RATES = Kept("alpha.w", "topic, word", written_by=("learn",))
 
 
 def test_spiking_networks_refuse_weights_beyond_the_edge():
-    check_weights({"alpha.M__alpha": np.array([-699.0, 349.0])}, [LOGS])
-    for bad in (351.0, -701.0, np.nan, np.inf, -np.inf):  # two of 351 make a rate of infinity
+    check_weights({"alpha.M__alpha": np.array([-699.0, 699.0])}, [LOGS])
+    for bad in (701.0, -701.0, np.nan, np.inf, -np.inf):
         with pytest.raises(WeightOverflowError, match="M__alpha must stand for weights"):
             check_weights({"alpha.M__alpha": np.array([0.0, bad])}, [LOGS])
-    check_weights({"alpha.w": np.array([1e-300, 1e150])}, [RATES])
-    for bad in (0.0, -1e-3, 1e160, np.nan, np.inf):
+    check_weights({"alpha.w": np.array([1e-300, 1e300])}, [RATES])
+    for bad in (0.0, -1e-3, np.nan, np.inf):
         with pytest.raises(WeightOverflowError, match="w must stand for.*use integrator='flow'"):
             check_weights({"alpha.w": np.array([1.0, bad])}, [RATES])
     check_weights({"topics.g": np.array([0.0])}, [Kept("topics.g", "topic")])  # not a weight
+    documents = Kept("beta.p", "doc, topic", written_by=("learn",))
+    values = {"alpha.w": np.array([1.0, 1e200]), "beta.p": np.array([1e90])}
+    check_weights(values, [RATES, documents])
+    values["beta.p"] = np.array([1e110])  # their product is infinite
+    with pytest.raises(WeightOverflowError, match="p must stand for weights"):
+        check_weights(values, [RATES, documents])
+    gauge = replace(RATES, gauge=True)  # exp M = w g
+    check_weights({"alpha.w": np.array([1e304, 1.0]), "topics.g": np.array([1e-9, 1.0])}, [gauge])
 
 
 @pytest.mark.parametrize("edge", [-340.0, 340.0])
