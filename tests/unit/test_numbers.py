@@ -180,7 +180,7 @@ def test_weights_beyond_the_edge_do_not_enter_a_spiking_network():
     parameters = EventDrivenParameters(3, 1.1)
     network = EventDrivenSpiking(parameters, 4, [2, 2], seed=0, simulator="numpy")
     before = network.state()
-    for bad in (400.0, 800.0, np.nan):
+    for bad in (705.0, 800.0, np.nan):
         state = before | {"M__alpha": np.full((3, 4), bad)}
         for name in ("w", "g", "p"):
             state.pop(name)

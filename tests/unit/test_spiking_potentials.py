@@ -66,8 +66,8 @@ def test_a_neurons_offset_is_part_of_its_potential():
     """Gauge form: u = log(w g) + log p. Given as w and g, the offset decides."""
     M__alpha, M__beta, b = terms()
     state = {
-        "M__alpha": M__alpha, "w": np.exp(M__alpha), "g": np.exp(-b), "M__beta": M__beta,
-        "p": np.exp(M__beta), "n_alpha": np.zeros(K), "n_beta": np.zeros(V),
+        "w": np.exp(M__alpha), "g": np.exp(-b), "p": np.exp(M__beta),
+        "n_alpha": np.zeros(K), "n_beta": np.zeros(V),
     }  # fmt: skip
     for prior in (1.1, None):
         network = EventDrivenSpiking(
