@@ -69,15 +69,17 @@ class Kept:
                 "it trained on another corpus, or with another number of topics?"
             )
         array = array.T if self.axes == "topic, word" else array
+        if expected == self._shape(compiled):
+            return np.ascontiguousarray(array).ravel()
         padded = np.full(self._shape(compiled), self.fill, array.dtype)
         padded[tuple(slice(n) for n in expected)] = array
         return padded.ravel()
 
     def out_of_network(self, values: np.ndarray, own: Sizes, compiled: Sizes) -> np.ndarray:
-        """Inverse of `into_network`."""
+        """Inverse of `into_network`; a view of the values, which nobody else holds."""
         array = np.reshape(values, self._shape(compiled))
         array = array[tuple(slice(n) for n in self._shape(own))]
-        return np.array(array.T if self.axes == "topic, word" else array, order="C")
+        return array.T if self.axes == "topic, word" else array
 
     def _shape(self, sizes: Sizes) -> tuple[int, ...]:
         return tuple(getattr(sizes, name) for name in AXES[self.axes]) or (1,)

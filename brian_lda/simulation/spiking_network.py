@@ -332,10 +332,12 @@ def check_weights(values: Arrays, kept: Sequence[Kept]) -> None:
         if not variable.written_by:
             continue
         value = values[variable.path]
+        if variable.gauge:
+            value = np.reshape(value, (-1, len(values["topics.g"])))
+        M = np.array([value.min(axis=0), value.max(axis=0)])  # the ends, of each topic if w g
         with np.errstate(divide="ignore", invalid="ignore"):
-            M = value if variable.in_logs else np.log(value)
-            if variable.gauge:
-                M = np.reshape(M, (-1, len(values["topics.g"]))) + np.log(values["topics.g"])
+            M = M if variable.in_logs else np.log(M)
+            M = M + np.log(values["topics.g"]) if variable.gauge else M
         largest += max(0.0, float(M.max()))
         if not (M.min() > -LARGEST_INPUT and largest < LARGEST_INPUT):
             raise WeightOverflowError(
