@@ -1,15 +1,24 @@
-"""The step rules of a user who sets none, chosen by measuring (docs: README, "Quality").
+r"""The step rules of a user who sets none: free of constants of one corpus.
 
-All are `RobbinsMonro` with power 1 and a floor: eta = 1/(offset + n) averages over all past events
-until the average spans a *window*, then goes on averaging over a window of that length.
+M^alpha: eta_n = c/(n_0 + n), n the spikes of the topic neuron so far. The weights then average
+over the last (n_0 + n)/c spikes: over the last c-th part of what the neuron has lived through,
+however long that was. Early estimates, made when topics meant nothing, are forgotten as (n_0/n)^c;
+late ones are averaged over ever longer windows, so that the weights converge [sum of eta infinite,
+sum of eta^2 finite: the condition of the paper's theorems]. Nothing here knows when training ends.
 
-- The window is counted in passes over the training corpus: N tokens and K topics give
-  eta_min = K / (window N) for a topic neuron, which fires N/K times a pass on average.
-- The offset says how many spikes the initial weights count for. The paper draws them from N(1, 1),
-  so that a topic neuron starts at zeta = V exp(1.5) instead of 1 and they fade after about
-  offset * zeta spikes. That fading is what anneals the network: gone within a batch, all topics
-  become the same; the longer it lasts, the slower and the better they form. We let it last a
-  fixed number of passes.
+c = 1 would be the plain average of all that was seen, c = infinity no average at all. A large c
+explores longer, a small one settles sooner, in a worse optimum (`docs/defaults.md`).
+
+n_0 says how fast the initial weights fade. The paper draws them from N(1, 1), so that a topic
+neuron starts at zeta = V exp(1.5) instead of 1, and they weigh zeta (1 + n/n_0)^-c beside what is
+learnt: n_0 = n/(zeta^(1/c) - 1) if that shall be 1 after n spikes. That fading is what anneals the
+network: gone within a mini-batch, all topics become the same.
+
+A stream (`partial_fit`) has no passes to count by and sees a document once: c is smaller, and n_0
+a number of events.
+
+M^beta of ed-SpikeLDA has a constant step: a document follows its topics wherever they move. It
+does not anneal, so that the theorems' sum of eta^2 < infinity holds for words alone.
 """
 
 from __future__ import annotations
@@ -18,65 +27,94 @@ import math
 
 from brian_lda.step_rules import RobbinsMonro
 
-EVENT_FADING = 6.0  # passes until the initial weights have faded
-EVENT_WORD_WINDOW = 1.0  # passes; a longer window lags behind
-# Without smoothing, a synapse that misses a few passes is lost: average over more,
-UNSMOOTHED_WORD_WINDOW = 25.0  # events per synapse,
-UNSMOOTHED_WORD_PASSES = (0.5, 10.0)  # within these bounds, in passes
-EVENT_DOC_WINDOW = 0.1  # passes over the document,
-EVENT_DOC_TOKENS = 60.0  # but at least so many tokens
-BATCH_FADING = 1.0
-BATCH_WORD_WINDOW = 1.0  # passes; a mini-batch averages over its kept sweeps already
-STREAM_POWER = 0.9  # with no corpus size to count passes by, forget the early estimates slowly
+WORD_PRIOR = 0.05  # varphi of the SpikeLDA estimators, chosen by measuring (docs/defaults.md)
+FORGETTING = 20.0  # c: weights average over the last twentieth
+BATCH_FADING = 0.2  # passes until the initial weights weigh as much as what is learnt
+DELAYED_FADING = 1.0  # ... of du-SpikeLDA, whose documents hold on to their first winners
+# Token by token, where a pass is one draw a token instead of 2T, life counts twice as much:
+EVENT_FORGETTING = 40.0
+EVENT_FADING = 0.8
+# Without a prior a synapse that misses a window is lost: forget less where its events are rare (c
+# is the number of its events a pass, N/(K V), between this and FORGETTING), and start slowly.
+UNSMOOTHED_FORGETTING = 2.0
+UNSMOOTHED_FADING = 6.0
+EVENT_DOC_WINDOW = 0.2  # passes over the document,
+EVENT_DOC_TOKENS = 5.0  # but at least so many tokens,
+UNSMOOTHED_DOC_TOKENS = 60.0  # more where theta has no prior to fall back on
+# A stream has no passes to count by: its constants are in events, and no size enters. Beside each,
+# what other values did to perplexity on held-back documents (docs/results.md, "One pass").
+STREAM_EVENTS = 3.0  # of each synapse, for which the initial weights count (1, 10: up to 4 % worse)
+# Weigh event n by n: in a plain average (1), what was learnt while topics meant nothing, and the
+# initial weights, are never outweighed (1: 5 to 8 % worse; 3: 2 to 9 % worse). Without a prior the
+# initial weights are all the smoothing there is, and the average stays plain.
+STREAM_FORGETTING = 2.0
+# What a first visit draws knows nothing of the document yet. One visit of an event-driven network
+# is one draw a token, of the others 2T. (5: 3 % worse; event-driven, 10: 7 % worse)
+STREAM_BATCH_VISITS = 10
+STREAM_EVENT_VISITS = 20
 
 
 def event_word_step(n_topics: int, n_words: int, n_tokens: int, *, smoothed: bool) -> RobbinsMonro:
-    """Step of M^alpha of ed-SpikeLDA; of ed-SpikePLSI, which has epsilon = 0, not `smoothed`."""
-    window = EVENT_WORD_WINDOW
+    """Step of M^alpha of ed-SpikeLDA; of ed-SpikePLSI, which has no prior, not `smoothed`."""
     if not smoothed:
-        events_per_pass = n_tokens / (n_topics * n_words)  # of one synapse, on average
-        shortest, longest = UNSMOOTHED_WORD_PASSES
-        window = min(max(UNSMOOTHED_WORD_WINDOW / events_per_pass, shortest), longest)
-    return _windowed(EVENT_FADING, window, n_topics, n_words, n_tokens)
+        spikes = UNSMOOTHED_FADING * n_tokens / n_topics
+        events = n_tokens / (n_topics * n_words)
+        c = min(max(events, UNSMOOTHED_FORGETTING), FORGETTING)
+        return forgetting_step(spikes, n_words, c)
+    return forgetting_step(EVENT_FADING * n_tokens / n_topics, n_words, EVENT_FORGETTING)
 
 
-def event_doc_step(mean_doc_length: float) -> RobbinsMonro:
+def event_doc_step(mean_doc_length: float, *, smoothed: bool) -> RobbinsMonro:
     """Step of M^beta, in relaxation times of the synapse: constant.
+
+    `smoothed`: theta has a prior, as in ed-SpikeLDA and not in ed-SpikePLSI.
 
     A first step of 1 would commit a document to the winner of its first token, at a time when the
     topics mean nothing yet.
     """
-    eta = 1.0 / max(EVENT_DOC_WINDOW * mean_doc_length, EVENT_DOC_TOKENS)
+    least = EVENT_DOC_TOKENS if smoothed else UNSMOOTHED_DOC_TOKENS
+    eta = 1.0 / max(EVENT_DOC_WINDOW * mean_doc_length, least)
     return RobbinsMonro(scale=eta, power=0.0)
 
 
-def batch_word_step(n_topics: int, n_words: int, n_tokens: int) -> RobbinsMonro:
-    """Step of M^alpha of semi- and du-SpikeLDA."""
-    return _windowed(BATCH_FADING, BATCH_WORD_WINDOW, n_topics, n_words, n_tokens)
+def batch_word_step(
+    n_topics: int, n_words: int, n_tokens: int, fading: float = BATCH_FADING
+) -> RobbinsMonro:
+    """Step of M^alpha of semi-SpikeLDA; with `DELAYED_FADING` of du-SpikeLDA."""
+    return forgetting_step(fading * n_tokens / n_topics, n_words)
 
 
-def stream_word_step(fading: float, n_topics: int, n_words: int, first_tokens: int) -> RobbinsMonro:
-    """Step of M^alpha when documents keep arriving (`partial_fit`).
+def stream_word_step(*, smoothed: bool) -> RobbinsMonro:
+    """Step of M^alpha when documents keep arriving (`partial_fit`): eta = gain / (offset + n).
 
-    The initial weights fade within `fading` times the tokens of the first call.
+    It knows neither how many will come nor how many come at a time. Each topic neuron counts its
+    own spikes, so that one whose documents have become rare keeps what it learnt from them.
     """
-    offset = _offset(fading, n_words, first_tokens / n_topics)
-    return RobbinsMonro(scale=1.0 / offset, offset=offset, power=STREAM_POWER)
+    offset = STREAM_EVENTS / math.exp(1.5)  # exp(1.5) is the mean of exp M under N(1, 1)
+    forgetting = STREAM_FORGETTING if smoothed else 1.0
+    return RobbinsMonro(scale=forgetting / offset, offset=offset)
 
 
 def delayed_doc_step() -> RobbinsMonro:
-    """Step of M^beta of du-SpikeLDA: the first iteration wipes N(1, 1) out, the others average."""
-    return RobbinsMonro(scale=10.0, offset=0.1, floor=1.0)
+    """Step of M^beta of du-SpikeLDA: every iteration wipes out what was before, N(1, 1) first.
+
+    A document that averages over iterations holds on to the topics that it began with, because
+    no token leaves its own winner out of the count, as it does in semi-SpikeLDA.
+    """
+    return RobbinsMonro(scale=10.0, power=0.0)
 
 
-def _windowed(
-    fading: float, window: float, n_topics: int, n_words: int, n_tokens: int
-) -> RobbinsMonro:
-    spikes_per_pass = n_tokens / n_topics
-    offset = _offset(fading, n_words, spikes_per_pass)
-    floor = 1.0 / (window * spikes_per_pass)
-    return RobbinsMonro(scale=1.0 / offset, offset=offset, floor=min(floor, 1.0 / offset))
+def forgetting_step(fading_spikes: float, n_words: int, c: float = FORGETTING) -> RobbinsMonro:
+    """eta_n = c/(n_0 + n), with n_0 such that N(1, 1) fades.
 
-
-def _offset(fading: float, n_words: int, spikes_per_pass: float) -> float:
-    return fading * spikes_per_pass / (n_words * math.exp(1.5))
+    Parameters
+    ----------
+    fading_spikes : float
+        Of a topic neuron, after which its initial weights weigh as much as what it has learnt.
+    n_words : int
+        V.
+    c : float
+    """
+    zeta = n_words * math.exp(1.5)  # mean of sum_w exp M^alpha_zw under N(1, 1)
+    offset = fading_spikes / (zeta ** (1.0 / c) - 1.0)
+    return RobbinsMonro(scale=c / offset, offset=offset)

@@ -22,7 +22,8 @@ def initial_state(
         "M__alpha" [topic, word], "M__beta" [doc, topic], the counters "n_alpha" [topic] and
         "n_beta" [doc], and what the step rules keep per synapse: "s_1__alpha", "s_2__alpha",
         "G__alpha" and the same for beta (shapes of the weights), "eta_0__alpha", "eta_0__beta"
-        (shape [1]; AdaGrad's base step).
+        (shape [1]; AdaGrad's base step). With a prior on Phi also "s_alpha" and "Delta_alpha"
+        [topic]: what has come in of it, and the tokens since the neuron's last spike.
     """
     K, n_docs = parameters.n_topics, len(doc_lengths)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
@@ -37,6 +38,8 @@ def initial_state(
         "n_alpha": np.zeros(K),
         "n_beta": np.zeros(n_docs),
     }
+    if parameters.smoothed:
+        state |= {"s_alpha": np.zeros(K), "Delta_alpha": np.zeros(K)}
     layers = (("alpha", parameters.word_step, M__alpha), ("beta", parameters.doc_step, M__beta))
     for layer, rule, M in layers:
         state |= rule.first_memory(M, layer)

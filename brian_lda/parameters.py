@@ -41,12 +41,16 @@ class EventDrivenParameters:
     gauge : bool
         Keep M^alpha_zw = m_zw - a_z, so that "-eta on all V synapses of the winner" is one write
         to a_z. The same numbers; needs one eta per neuron, hence `RobbinsMonro` for M^alpha.
-    epsilon : float or float array [word]
-        Topic neurons see J = log(exp M^alpha + epsilon_w); 0, the default here, is the paper's.
-        Without it a word synapse that has lost a few races falls silent for good: a rare word
-        stays with the topic that won it first, when the topics meant nothing yet. varphi K / N
-        stands for varphi counts of the word in each topic (`word_smoothing`). Needs the flow: a
-        synapse far below epsilon that wins would jump by eta exp(-M) in an Euler step.
+    topic_word_prior : float or float array [word]
+        varphi >= 0, pseudo-counts: the prior Dirichlet(varphi + 1) on each phi_z, of which the
+        network finds the MAP (`docs/smoothing.md`). Topic neurons see exp M^alpha + varphi_w s_z.
+        0, the default here, is the paper's network, in which a word synapse that has lost a few
+        races falls silent for good: a rare word stays with the topic that won it first, when the
+        topics meant nothing yet. Needs the flow and one eta per neuron: all synapses of a topic
+        share one s_z.
+    n_training_tokens : float, optional
+        N, what the pseudo-counts are compared with: varphi_w/N a token. The default is the number
+        of tokens in the documents.
     """
 
     n_topics: int
@@ -55,25 +59,23 @@ class EventDrivenParameters:
     doc_step: EventStepRule = field(default_factory=RobbinsMonro)
     integrator: str = "flow"
     gauge: bool = True
-    epsilon: float | np.ndarray = 0.0
+    topic_word_prior: float | np.ndarray = 0.0
+    n_training_tokens: float | None = None
 
     def __post_init__(self) -> None:
         check_n_topics(self.n_topics)
         _require(
             self.integrator in INTEGRATORS, "integrator", f"one of {INTEGRATORS}", self.integrator
         )
-        epsilon = np.asarray(self.epsilon, np.float64)
-        _require(
-            bool(np.all((epsilon >= 0) & np.isfinite(epsilon))), "epsilon",
-            "finite and not negative", self.epsilon,
-        )  # fmt: skip
-        if self.smoothed and self.integrator == "euler":
-            raise ParameterError(
-                "epsilon > 0 needs integrator='flow': an Euler step eta exp(-M) of a synapse far "
-                "below epsilon that wins has no bound; found integrator='euler'."
-            )
         _check_rule("word_step", self.word_step, EventStepRule)
         _check_rule("doc_step", self.doc_step, EventStepRule)
+        check_word_prior(self.topic_word_prior)
+        if self.smoothed:
+            self._require_a_network_with_word_prior()
+        N = self.n_training_tokens
+        _require(
+            N is None or bool(np.isfinite(N) and N > 0), "n_training_tokens", "positive or None", N
+        )
         if self.gauge and not self.word_step.per_neuron:
             raise ParameterError(
                 "gauge=True needs one eta per topic neuron, but word_step="
@@ -86,10 +88,29 @@ class EventDrivenParameters:
             lamda.setflags(write=False)
             object.__setattr__(self, "doc_topic_prior", lamda)
 
+    def _require_a_network_with_word_prior(self) -> None:
+        """Refuse a prior on Phi where there is no rule for it."""
+        if self.doc_topic_prior is None:
+            raise ParameterError(
+                "topic_word_prior must be 0 in pLSI, which has no priors; found "
+                f"{self.topic_word_prior!r}. ed-SpikeLDA takes one."
+            )
+        if self.integrator != "flow" or not self.word_step.per_neuron:
+            raise ParameterError(
+                "topic_word_prior > 0 needs integrator='flow' and word_step=RobbinsMonro(...), one "
+                f"step for all words of a topic; found {self.integrator!r} and word_step="
+                f"{type(self.word_step).__name__}. With topic_word_prior=0 any form runs."
+            )
+
     @property
     def smoothed(self) -> bool:
-        """Whether topic neurons see more of M^alpha than the paper's."""
-        return bool(np.any(np.asarray(self.epsilon) > 0))
+        """Whether there is a prior on Phi, so that topic neurons see more than exp M^alpha."""
+        return bool(np.any(np.asarray(self.topic_word_prior) > 0))
+
+    def n_tokens(self, doc_lengths: np.ndarray) -> float:
+        """N: `n_training_tokens`, or the tokens of these documents; at least 1."""
+        N = np.sum(doc_lengths) if self.n_training_tokens is None else self.n_training_tokens
+        return max(float(N), 1.0)
 
     @property
     def kappa(self) -> float:
@@ -166,9 +187,9 @@ class BatchParameters:
     doc_topic_prior : float array [topic]
         lambda: any positive value for semi-SpikeLDA, > 1 for du-SpikeLDA (checked there).
     topic_word_prior : float or float array [word]
-        varphi >= 0, a smoothing of our own: the rate of a word synapse is exp(M^alpha) + epsilon,
-        epsilon = varphi K / N with N the number of training tokens, as if each topic had seen each
-        word varphi times more. 0 is the paper's model, which has no prior on Phi.
+        varphi >= 0, ours: a pass over the training tokens counts each word varphi times more for
+        each topic, as a Dirichlet prior on Phi does (`docs/smoothing.md`). 0 is the paper's model,
+        which has none.
     local_iterations : int
         T: sweeps of burn-in, then as many that are counted.
     word_step : RobbinsMonro or RMSProp
@@ -200,13 +221,7 @@ class BatchParameters:
         )
         _check_rule("word_step", self.word_step, BatchStepRule)
         _check_rule("doc_step", self.doc_step, BatchStepRule)
-        varphi = np.asarray(self.topic_word_prior)
-        _require(
-            varphi.ndim <= 1 and bool(np.isfinite(varphi).all() and (varphi >= 0).all()),
-            "topic_word_prior",
-            "a number or a vector of numbers, at least 0",
-            self.topic_word_prior,
-        )
+        check_word_prior(self.topic_word_prior)
         lamda = dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
         lamda.setflags(write=False)
         object.__setattr__(self, "doc_topic_prior", lamda)
@@ -220,6 +235,16 @@ def require_map_prior(lamda: np.ndarray) -> None:
             f"kappa = sum(lambda - 1) is positive; found {lamda.min():g}. Add 1 to a collapsed "
             "sampler's prior (0.1 becomes 1.1), or use SemiSpikeLDA, which takes any lambda > 0."
         )
+
+
+def check_word_prior(topic_word_prior: float | np.ndarray) -> None:
+    varphi = np.asarray(topic_word_prior)
+    _require(
+        varphi.ndim <= 1 and bool(np.isfinite(varphi).all() and (varphi >= 0).all()),
+        "topic_word_prior",
+        "a number or a vector of numbers, at least 0",
+        topic_word_prior,
+    )
 
 
 def _check_rule(name: str, rule: Any, allowed: Any) -> None:

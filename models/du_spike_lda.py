@@ -20,8 +20,10 @@ Deviations from the paper
 -------------------------
 - Remark 2 leaves open how local iterations and averages interleave; the above is our reading.
 - M^beta starts at N(1, 1) whenever a document enters the network, and is dropped with the batch.
-- Topic neurons see exp M^alpha + epsilon_w: with `topic_word_prior` = 0 this is the paper's
-  network.
+- Phi has a prior of varphi_w counts a pass (`topic_word_prior`; 0 is the paper's network): its
+  share for a mini-batch is added to N_zw and N_z, as (lambda - 1)/N_d is to the spike in M^beta of
+  ed-SpikeLDA. The flow then climbs the likelihood with a Dirichlet prior on Phi
+  (`docs/smoothing.md`).
 - Step sizes are Robbins-Monro; eta of a document counts in relaxation times 1/a of its synapses.
 """
 
@@ -33,12 +35,18 @@ import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
 from brian_lda.models.semi_spike_lda import kept_of_weights, weights
 
-from brian_lda.automatic_steps import batch_word_step, delayed_doc_step
+from brian_lda.automatic_steps import (
+    DELAYED_FADING,
+    WORD_PRIOR,
+    batch_word_step,
+    delayed_doc_step,
+)
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
 from brian_lda.circuit.start import lengths_of_documents, start
+from brian_lda.initial_weights import word_prior_vector
 from brian_lda.parameters import BatchParameters
 from brian_lda.step_rules import RobbinsMonro
 
@@ -67,7 +75,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     net = Circuit(sizes, prefix)
 
     # Layers. `clamped_layer` makes a NeuronGroup of which the token's neuron fires in every tick.
-    words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
+    words = net.clamped_layer("words", sizes.n_words, "varphi : 1")  # prior of Phi
     documents = net.clamped_layer(
         "documents",
         sizes.n_docs,
@@ -102,8 +110,10 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         u = log(rate) : 1                    # its input, Alg. 1 line 5
         lamda : 1
         N_z : 1                              # own spikes in the kept sweeps of this mini-batch
-        N_z_batch : 1                        # ... when the mini-batch has ended, for the synapses
-        n_spikes : 1                         # own spikes per sweep, in all mini-batches
+        N_z_batch : 1                        # ... at its end, with those that the prior stands for
+        n_spikes : 1                         # N_z_batch per sweep, of all mini-batches
+        prior_share : 1 (shared, constant)   # of varphi, for this mini-batch: T n/N
+        prior_spikes : 1 (shared, constant)  # ... times the sum of varphi over words
         n_kept : 1 (shared, constant)        # T
         s : 1                                # step of this mini-batch
         scale__alpha : 1 (shared, constant)
@@ -132,14 +142,14 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     topics.run_on_event(
         "end_of_batch",
         """
-        first = 1 + n_spikes/offset__alpha   # eta_n from n = n_spikes to n_spikes + N_z/T, summed
-        last = 1 + (n_spikes + N_z/n_kept)/offset__alpha
+        N_z_batch = N_z + prior_spikes
+        first = 1 + n_spikes/offset__alpha   # eta_n from n_spikes to n_spikes + N_z_batch/T, summed
+        last = 1 + (n_spikes + N_z_batch/n_kept)/offset__alpha
         is_log = int(power__alpha == 1)
         q = 1 - power__alpha
         integral = is_log*log(last/first) + (1 - is_log)*(last**q - first**q)/(q + is_log)
-        s = clip(scale__alpha*offset__alpha*integral, floor__alpha*N_z/n_kept, inf)
-        n_spikes += N_z/n_kept
-        N_z_batch = N_z
+        s = clip(scale__alpha*offset__alpha*integral, floor__alpha*N_z_batch/n_kept, inf)
+        n_spikes += N_z_batch/n_kept
         N_z = 0
         """,
         when="end",
@@ -162,12 +172,13 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         N_zw : 1                             # eligibility: kept winners of this synapse
         """,
         on_pre={
-            "excite": "rate_post = w + epsilon_pre",    # Alg. 1 line 5
+            "excite": "rate_post = w",        # Alg. 1 line 5
             "count": "N_zw += h_post*counting_post",
         },
         on_post={
             "update": """
-                w = exp(-s_post)*w - expm1(-s_post)*N_zw/clip(N_z_batch_post, 1, inf)  # (S)
+                target = (N_zw + varphi_pre*prior_share_post)/clip(N_z_batch_post, 1e-200, inf)
+                w = exp(-s_post)*w - expm1(-s_post)*target  # (S)
                 w = clip(w, 1e-200, inf)
                 N_zw = 0
                 """
@@ -221,7 +232,6 @@ def build(
     *,
     parameters: BatchParameters | None = None,
     doc_lengths: Sequence[int] | None = None,
-    topic_smoothing: float = 0.0,
     inhibition: Inhibition | None = None,
     capacity: int = 2**17,
     seed: int = 0,
@@ -233,7 +243,8 @@ def build(
         parameters = BatchParameters(
             n_topics,
             np.full(n_topics, 1.1),
-            word_step=batch_word_step(n_topics, n_words, int(N_d.sum())),
+            word_step=batch_word_step(n_topics, n_words, int(N_d.sum()), DELAYED_FADING),
+            topic_word_prior=WORD_PRIOR,
             doc_step=delayed_doc_step(),
         )
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
@@ -244,24 +255,32 @@ def build(
         **fresh_documents(parameters, n_docs, 1, rng),
     }
     sizes = Sizes(n_words, n_docs, n_topics, capacity=capacity)
-    read = constants(parameters, np.full(n_words, topic_smoothing), N_d, n_docs)
+    read = constants(
+        parameters, word_prior_vector(parameters.topic_word_prior, n_words), 1.0, N_d, n_docs
+    )
     net = wire(sizes, inhibition, prefix)
     return start(net, KEPT, kept_of_weights(first), {**read, "topics.n_kept": 1.0}, inhibition)
 
 
 def constants(
-    parameters: BatchParameters, epsilon: np.ndarray, doc_lengths: np.ndarray, n_docs: int
+    parameters: BatchParameters,
+    varphi: np.ndarray,
+    prior_share: float,
+    doc_lengths: np.ndarray,
+    n_docs: int,
 ) -> dict[str, np.ndarray | float]:
     """What the network only reads in a mini-batch; see `semi_spike_lda.constants`."""
     N_d = np.maximum(doc_lengths, 1)
     kappa = float((parameters.doc_topic_prior - 1.0).sum())
     return {
-        "words.epsilon": epsilon,
+        "words.varphi": varphi,
         "documents.N_d": N_d,
         "documents.per_token": 1.0 / N_d,
         "documents.a": 1.0 / kappa + 1.0 / N_d,
         "topics.lamda": parameters.doc_topic_prior,
         "topics.n_kept": float(parameters.local_iterations),
+        "topics.prior_share": prior_share,
+        "topics.prior_spikes": prior_share * float(varphi.sum()),
         **parameters.word_step.brian_values("topics", "alpha"),
         **parameters.doc_step.brian_values("documents", "beta"),
     }

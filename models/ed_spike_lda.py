@@ -33,9 +33,17 @@ Gauge       exp M^alpha_zw = w_zw g_z: the "-eta" of (3a), the same for all V sy
 Deviations from the paper
 -------------------------
 - N_d of an empty document is taken as 1; it is never presented.
-- Topic neurons see exp M^alpha + epsilon_w: with epsilon = 0 this is the paper's network. Its
-  synapses that have lost a few races fall silent for good, and rare words stay with the topic that
-  won them first. The rules (3) are untouched.
+- phi_z has a prior, Dirichlet(varphi + 1), the same kind of term as (lambda - 1)/N_d in (3b). A
+  topic neuron sees P = exp M^alpha + varphi_w s_z. It spikes Delta tokens after its own last spike,
+  and with N tokens a pass and Vbar = sum_w varphi_w its step is that of the flow
+
+  .. math:: \tfrac{d}{ds} P_{zw} = x_w + \varphi_w \tfrac{\Delta}{N}
+            - \big(1 + \bar V \tfrac{\Delta}{N}\big) P_{zw} \qquad \text{(3c)}
+
+  Its mean climbs the posterior of Phi and M^beta (`docs/smoothing.md`). exp M^alpha takes the drive
+  x_w, s_z the drive Delta/N, so that a spike still writes one word synapse. Delta is counted in
+  inhibitory spikes, which the neuron hears anyway. varphi = 0 is the paper's network: there a
+  synapse that has lost a few races falls silent for good.
 - Step sizes are Robbins-Monro, one counter per neuron, as the gauge needs; eta of a document counts
   in relaxation times 1/a of its synapses. Variance tracking and AdaGrad: `ed_spike_lda_paper`.
 """
@@ -51,7 +59,7 @@ from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.start import event_driven_defaults, lengths_of_documents, start
-from brian_lda.initial_weights import initial_state
+from brian_lda.initial_weights import initial_state, word_prior_vector
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.step_rules import RobbinsMonro
 
@@ -63,6 +71,8 @@ KEPT = (
     Kept("alpha.w", "topic, word", written_by=("learn",), gauge=True),
     Kept("topics.g", "topic"),
     Kept("beta.p", "doc, topic", written_by=("learn",)),
+    Kept("topics.s_alpha", "topic"),
+    Kept("topics.Delta_alpha", "topic"),
     Kept("topics.n_alpha", "topic"),
     Kept("documents.n_beta", "doc", fill=0.0),
 )
@@ -83,7 +93,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     net = Circuit(sizes, prefix)
 
     # Layers. `clamped_layer` makes a NeuronGroup of which the token's neuron fires in every tick.
-    words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
+    words = net.clamped_layer("words", sizes.n_words, "varphi : 1")  # pseudo-counts of the prior
     documents = net.clamped_layer(
         "documents",
         sizes.n_docs,
@@ -111,6 +121,11 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         rate : 1                             # exp(u): what the neuron fires at, Alg. 1 line 6
         u = log(rate) : 1                    # its input, Alg. 1 line 5
         g : 1                                # exp(-a_z), what all word synapses have lost
+        s_alpha : 1                          # what all word synapses hold of a pseudo-count
+        Delta_alpha : 1                      # tokens since the own last spike
+        Vbar : 1 (shared, constant)          # sum_w varphi_w
+        per_token : 1 (shared, constant)     # 1/N
+        a = 1 + Vbar*per_token*Delta_alpha : 1 # decay of the next step
         n_alpha : 1                          # own spikes so far
         scale__alpha : 1 (shared, constant)
         offset__alpha : 1 (shared, constant)
@@ -118,18 +133,20 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         floor__alpha : 1 (shared, constant)
         eta = clip(scale__alpha*(1 + n_alpha/offset__alpha)**(-power__alpha),
                    floor__alpha, scale__alpha) : 1
-        gain : 1                             # exp(eta) - 1
+        step = clip(a*eta, eta, eta + 100) : 1 # exp(-100) of P is lost in rounding, exp(-800) is 0
+        gain : 1                             # (exp(a eta) - 1)/a
         grain : 1 (shared, constant)         # a_z is folded back into w in multiples of it
         lamda : 1
         """)
         + inhibition.equations,
         threshold="h > 0",
         reset="""
-        g *= exp(-eta)                       # (3a), the -1 of all V synapses
+        g *= exp(-step)                      # (3a), the -1 of all V synapses, and (3c), the -a
+        s_alpha += expm1(-step)*(s_alpha - per_token*Delta_alpha/a)  # (3c), the drive Delta/N
         n_alpha += 1
-        gain = expm1(eta)
+        Delta_alpha = 0
         """,
-        events={"fold": "g < 1e-60", **inhibition.events},
+        events={"wins": "h > 0", "fold": "g < 1e-60", **inhibition.events},
         clock=net.clock,
         namespace={},
         name=f"{prefix}topics",
@@ -143,6 +160,11 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         when="start",
         name=f"{prefix}topics_forget",
     )
+    # Before synapses learn: a neuron hears that the token has its winner, and the winner its step.
+    topics.run_regularly(
+        "Delta_alpha += accepted", when="learn", order=-4, name=f"{prefix}topics_wait"
+    )
+    topics.run_on_event("wins", "gain = expm1(step)/a", when="learn", order=-2)
     net.listen(topics)
 
     # Inhibition: topics -> inhibitory neuron -> topics (`brian_lda/circuit/inhibition.py`).
@@ -158,8 +180,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         M__alpha = log(w*g_post) : 1
         """,
         on_pre={
-            "excite": "rate_post = w*g_post + epsilon_pre",  # Alg. 1 line 5
-            "learn": "w += h_post*gain_post/g_post",         # (3a), x exp(-M)
+            "excite": "rate_post = w*g_post + varphi_pre*s_alpha_post",  # Alg. 1 line 5
+            "learn": "w += h_post*gain_post/g_post",                     # (3a), x exp(-M)
         },
         on_post={  # before g underflows, w takes over what it stands for, in whole grains of a_z
             "fold": "w = clip(w*exp(-grain_post*floor(-log(g_post)/grain_post)), smallest, inf)"
@@ -196,11 +218,12 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     alpha.excite.when, alpha.excite.order = "excite", 0
     beta.excite.when, beta.excite.order = "excite", 5
     alpha.learn.when = beta.learn.when = "learn"
+    topics.set_event_schedule("wins", when="learn", order=-3)
     topics.set_event_schedule("fold", when="end", order=0)
     alpha.fold.when, alpha.fold.order = "end", 1
     topics.run_on_event("fold", "g *= exp(grain*floor(-log(g)/grain))", when="end", order=2)
     net.add(alpha=alpha, beta=beta)
-    net.first_values += [("topics.gain", "expm1(eta)"), ("documents.gain", "-expm1(-eta)/a")]
+    net.first_values.append(("documents.gain", "-expm1(-eta)/a"))
     return net
 
 
@@ -256,9 +279,12 @@ def constants(
         N_d.
     """
     per_token = 1.0 / np.maximum(doc_lengths, 1)
+    varphi = word_prior_vector(parameters.topic_word_prior, n_words)
     assert parameters.doc_topic_prior is not None
     return {
-        "words.epsilon": np.broadcast_to(parameters.epsilon, (n_words,)),
+        "words.varphi": varphi,
+        "topics.Vbar": varphi.sum(),
+        "topics.per_token": 1.0 / parameters.n_tokens(doc_lengths),
         "documents.per_token": per_token,
         "documents.a": 1.0 / parameters.kappa + per_token,
         "topics.lamda": parameters.doc_topic_prior,
@@ -274,6 +300,8 @@ def kept_of_weights(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         "w": np.maximum(np.exp(state["M__alpha"]), SMALLEST),
         "g": np.ones(len(state["M__alpha"])),
         "p": np.maximum(np.exp(state["M__beta"]), SMALLEST),
+        "s_alpha": state.get("s_alpha", np.zeros(len(state["M__alpha"]))),
+        "Delta_alpha": state.get("Delta_alpha", np.zeros(len(state["M__alpha"]))),
         "n_alpha": state["n_alpha"],
         "n_beta": state["n_beta"],
     }

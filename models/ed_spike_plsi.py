@@ -17,14 +17,15 @@ the product of two rates is a number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
-from brian_lda.models.ed_spike_lda import KEPT, SMALLEST, kept_of_weights, weights
+from brian_lda.models.ed_spike_lda import SMALLEST, weights
 
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
+from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.start import event_driven_defaults, lengths_of_documents, start
 from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters
@@ -34,6 +35,13 @@ __all__ = ["KEPT", "build", "constants", "kept_of_weights", "weights", "wire"]
 
 STEPS = {"word_step": RobbinsMonro, "doc_step": RobbinsMonro}
 INTEGRATOR = "flow"
+KEPT = (
+    Kept("alpha.w", "topic, word", written_by=("learn",), gauge=True),
+    Kept("topics.g", "topic"),
+    Kept("beta.p", "doc, topic", written_by=("learn",)),
+    Kept("topics.n_alpha", "topic"),
+    Kept("documents.n_beta", "doc", fill=0.0),
+)
 
 
 def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -> Circuit:
@@ -42,7 +50,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     net = Circuit(sizes, prefix)
 
     # Layers. `clamped_layer` makes a NeuronGroup of which the token's neuron fires in every tick.
-    words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
+    words = net.clamped_layer("words", sizes.n_words)
     documents = net.clamped_layer(
         "documents",
         sizes.n_docs,
@@ -114,8 +122,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         M__alpha = log(w*g_post) : 1
         """,
         on_pre={
-            "excite": "rate_post = w*g_post + epsilon_pre",  # Alg. 1 line 5
-            "learn": "w += h_post*gain_post/g_post",         # (3a), x exp(-M)
+            "excite": "rate_post = w*g_post",         # Alg. 1 line 5
+            "learn": "w += h_post*gain_post/g_post",  # (3a), x exp(-M)
         },
         on_post={  # before g underflows, w takes over what it stands for, in whole grains of a_z
             "fold": "w = clip(w*exp(-grain_post*floor(-log(g_post)/grain_post)), smallest, inf)"
@@ -183,8 +191,18 @@ def constants(
 ) -> dict[str, np.ndarray | float]:
     """What the network reads and never writes, by "object.variable"; see `ed_spike_lda`."""
     return {
-        "words.epsilon": np.broadcast_to(parameters.epsilon, (n_words,)),
         "topics.grain": 1.0,
         **parameters.word_step.brian_values("topics", "alpha"),
         **parameters.doc_step.brian_values("documents", "beta"),
+    }
+
+
+def kept_of_weights(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What is kept, from M^alpha, M^beta and the counters; see `ed_spike_lda`."""
+    return {
+        "w": np.maximum(np.exp(state["M__alpha"]), SMALLEST),
+        "g": np.ones(len(state["M__alpha"])),
+        "p": np.maximum(np.exp(state["M__beta"]), SMALLEST),
+        "n_alpha": state["n_alpha"],
+        "n_beta": state["n_beta"],
     }

@@ -30,8 +30,10 @@ Deviations from the paper
 - Alg. 4 prints phi_z for the prior of M^beta; it is lambda_z.
 - The first assignment of a token is drawn by a race without negative phase, given the tokens before
   it (Alg. 4 leaves it open): one sweep more.
-- Topic neurons see exp M^alpha + epsilon_w: with `topic_word_prior` = 0 this is the paper's
-  network.
+- Phi has a prior of varphi_w counts a pass (`topic_word_prior`; 0 is the paper's network): its
+  share for a mini-batch is added to N_zw and N_z, as (lambda - 1)/N_d is to the spike in M^beta of
+  ed-SpikeLDA. The flow then climbs the likelihood with a Dirichlet prior on Phi
+  (`docs/smoothing.md`).
 - The step s_z is the sum of the Robbins-Monro steps of the N_z/T spikes: the batch moves as far as
   its spikes one by one would.
 """
@@ -43,13 +45,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses
 
-from brian_lda.automatic_steps import batch_word_step
+from brian_lda.automatic_steps import WORD_PRIOR, batch_word_step
 from brian_lda.circuit.assignments import NEVER_ASSIGNED, RECALL_EVENT, RECALLED, connect_memory
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
 from brian_lda.circuit.start import lengths_of_documents, start
+from brian_lda.initial_weights import word_prior_vector
 from brian_lda.parameters import BatchParameters
 from brian_lda.step_rules import RobbinsMonro
 
@@ -84,7 +87,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     net = Circuit(sizes, prefix)
 
     # Layers. `clamped_layer` makes a NeuronGroup of which the token's neuron fires in every tick.
-    words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
+    words = net.clamped_layer("words", sizes.n_words, "varphi : 1")  # prior of Phi
     documents = net.clamped_layer("documents", sizes.n_docs)
     topics = NeuronGroup(
         sizes.n_topics,
@@ -92,8 +95,10 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         rate : 1                             # exp(u): what the neuron fires at, Alg. 1 line 6
         u = log(rate) : 1                    # its input, Alg. 1 line 5
         N_z : 1                              # own spikes in the kept sweeps of this mini-batch
-        N_z_batch : 1                        # ... when the mini-batch has ended, for the synapses
-        n_spikes : 1                         # own spikes per sweep, in all mini-batches
+        N_z_batch : 1                        # ... at its end, with those that the prior stands for
+        n_spikes : 1                         # N_z_batch per sweep, of all mini-batches
+        prior_share : 1 (shared, constant)   # of varphi, for this mini-batch: T n/N
+        prior_spikes : 1 (shared, constant)  # ... times the sum of varphi over words
         n_kept : 1 (shared, constant)        # T
         s : 1                                # step of this mini-batch
         scale__alpha : 1 (shared, constant)
@@ -129,14 +134,14 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     topics.run_on_event(
         "end_of_batch",
         """
-        first = 1 + n_spikes/offset__alpha   # eta_n from n = n_spikes to n_spikes + N_z/T, summed
-        last = 1 + (n_spikes + N_z/n_kept)/offset__alpha
+        N_z_batch = N_z + prior_spikes
+        first = 1 + n_spikes/offset__alpha   # eta_n from n_spikes to n_spikes + N_z_batch/T, summed
+        last = 1 + (n_spikes + N_z_batch/n_kept)/offset__alpha
         is_log = int(power__alpha == 1)
         q = 1 - power__alpha
         integral = is_log*log(last/first) + (1 - is_log)*(last**q - first**q)/(q + is_log)
-        s = clip(scale__alpha*offset__alpha*integral, floor__alpha*N_z/n_kept, inf)
-        n_spikes += N_z/n_kept
-        N_z_batch = N_z
+        s = clip(scale__alpha*offset__alpha*integral, floor__alpha*N_z_batch/n_kept, inf)
+        n_spikes += N_z_batch/n_kept
         N_z = 0
         """,
         when="end",
@@ -159,12 +164,13 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         N_zw : 1                             # eligibility: kept winners of this synapse
         """,
         on_pre={
-            "excite": "rate_post = w + epsilon_pre",    # Alg. 1 line 5
+            "excite": "rate_post = w",        # Alg. 1 line 5
             "count": "N_zw += h_post*counting_post",
         },
         on_post={
             "update": """
-                w = exp(-s_post)*w - expm1(-s_post)*N_zw/clip(N_z_batch_post, 1, inf)  # (S)
+                target = (N_zw + varphi_pre*prior_share_post)/clip(N_z_batch_post, 1e-200, inf)
+                w = exp(-s_post)*w - expm1(-s_post)*target  # (S)
                 w = clip(w, 1e-200, inf)
                 N_zw = 0
                 """
@@ -213,7 +219,6 @@ def build(
     *,
     parameters: BatchParameters | None = None,
     doc_lengths: Sequence[int] | None = None,
-    topic_smoothing: float = 0.0,
     inhibition: Inhibition | None = None,
     capacity: int = 2**17,
     seed: int = 0,
@@ -229,8 +234,6 @@ def build(
         Prior and step sizes; the default is what `SemiSpikeLDA` would choose.
     doc_lengths : sequence of int [doc], optional
         N_d; the default is 100 each.
-    topic_smoothing : float
-        epsilon.
     inhibition : Race or Poisson, optional
         The default is `Race()`.
     capacity : int
@@ -246,6 +249,7 @@ def build(
             n_topics,
             np.full(n_topics, 0.1),
             word_step=batch_word_step(n_topics, n_words, int(N_d.sum())),
+            topic_word_prior=WORD_PRIOR,
         )
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
     M__alpha = rng.normal(1.0, 1.0, (n_topics, n_words))  # appendix "Network initialization"
@@ -255,28 +259,39 @@ def build(
         **fresh_documents(parameters, n_docs, capacity, rng),
     }
     sizes = Sizes(n_words, n_docs, n_topics, capacity, capacity=capacity)
-    read = constants(parameters, np.full(n_words, topic_smoothing), N_d, n_docs)
+    read = constants(
+        parameters, word_prior_vector(parameters.topic_word_prior, n_words), 1.0, N_d, n_docs
+    )
     net = wire(sizes, inhibition, prefix)
     return start(net, KEPT, kept_of_weights(first), {**read, "topics.n_kept": 1.0}, inhibition)
 
 
 def constants(
-    parameters: BatchParameters, epsilon: np.ndarray, doc_lengths: np.ndarray, n_docs: int
+    parameters: BatchParameters,
+    varphi: np.ndarray,
+    prior_share: float,
+    doc_lengths: np.ndarray,
+    n_docs: int,
 ) -> dict[str, np.ndarray | float]:
     """What the network only reads in a mini-batch, by "object.variable".
 
     Parameters
     ----------
     parameters : BatchParameters
-    epsilon : float array [word]
+    varphi : float array [word]
+        Prior of Phi, in counts a pass.
+    prior_share : float
+        T n/N: what of a pass the T kept sweeps over the n tokens of the mini-batch are.
     doc_lengths : int array [doc]
         N_d of the document neurons.
     n_docs : int
         |D|, empty documents included.
     """
     return {
-        "words.epsilon": epsilon,
+        "words.varphi": varphi,
         "topics.n_kept": float(parameters.local_iterations),
+        "topics.prior_share": prior_share,
+        "topics.prior_spikes": prior_share * float(varphi.sum()),
         **parameters.word_step.brian_values("topics", "alpha"),
     }
 

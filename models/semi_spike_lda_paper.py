@@ -21,6 +21,7 @@ from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.mini_batch import BATCH_EVENT, IN_BATCH, connect_batch
 from brian_lda.circuit.start import lengths_of_documents, start
+from brian_lda.initial_weights import word_prior_vector
 from brian_lda.parameters import BatchParameters
 from brian_lda.step_rules import RMSProp
 
@@ -56,7 +57,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     net = Circuit(sizes, prefix)
 
     # Layers. `clamped_layer` makes a NeuronGroup of which the token's neuron fires in every tick.
-    words = net.clamped_layer("words", sizes.n_words, "epsilon : 1")  # smoothing of exp M^alpha
+    words = net.clamped_layer("words", sizes.n_words, "varphi : 1")  # prior of Phi
     documents = net.clamped_layer("documents", sizes.n_docs)
     topics = NeuronGroup(
         sizes.n_topics,
@@ -64,8 +65,10 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         rate : 1                             # exp(u): what the neuron fires at, Alg. 1 line 6
         u = log(rate) : 1                    # its input, Alg. 1 line 5
         N_z : 1                              # own spikes in the kept sweeps of this mini-batch
-        N_z_batch : 1                        # ... when the mini-batch has ended, for the synapses
-        n_spikes : 1                         # own spikes per sweep, in all mini-batches
+        N_z_batch : 1                        # ... at its end, with those that the prior stands for
+        n_spikes : 1                         # N_z_batch per sweep, of all mini-batches
+        prior_share : 1 (shared, constant)   # of varphi, for this mini-batch: T n/N
+        prior_spikes : 1 (shared, constant)  # ... times the sum of varphi over words
         n_kept : 1 (shared, constant)        # T
         n_docs : 1 (shared, constant)        # |D|
         """)
@@ -97,8 +100,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
     topics.run_on_event(
         "end_of_batch",
         """
-        n_spikes += N_z/n_kept
-        N_z_batch = N_z
+        N_z_batch = N_z + prior_spikes
+        n_spikes += N_z_batch/n_kept
         N_z = 0
         """,
         when="end",
@@ -124,12 +127,13 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         epsilon__alpha : 1 (shared, constant)
         """,
         on_pre={
-            "excite": "rate_post = exp(M__alpha) + epsilon_pre",  # Alg. 1 line 5
+            "excite": "rate_post = exp(M__alpha)",  # Alg. 1 line 5
             "count": "N_zw += h_post*counting_post",
         },
         on_post={
             "update": """
-                g = (N_zw*exp(-M__alpha) - N_z_batch_post)/(n_docs_post*n_kept_post)  # (S)
+                counted = N_zw + varphi_pre*prior_share_post
+                g = (counted*exp(-M__alpha) - N_z_batch_post)/(n_docs_post*n_kept_post)  # (S)
                 v__alpha = decay__alpha*v__alpha + (1 - decay__alpha)*g**2
                 M__alpha += eta_0__alpha/sqrt(v__alpha + epsilon__alpha)*g
                 M__alpha = clip(M__alpha, log(1e-300), inf)  # a silent synapse sinks without end
@@ -180,7 +184,6 @@ def build(
     *,
     parameters: BatchParameters | None = None,
     doc_lengths: Sequence[int] | None = None,
-    topic_smoothing: float = 0.0,
     inhibition: Inhibition | None = None,
     capacity: int = 2**17,
     seed: int = 0,
@@ -201,28 +204,39 @@ def build(
         **fresh_documents(parameters, n_docs, capacity, rng),
     }
     sizes = Sizes(n_words, n_docs, n_topics, capacity, capacity=capacity)
-    read = constants(parameters, np.full(n_words, topic_smoothing), N_d, n_docs)
+    read = constants(
+        parameters, word_prior_vector(parameters.topic_word_prior, n_words), 1.0, N_d, n_docs
+    )
     net = wire(sizes, inhibition, prefix)
     return start(net, KEPT, kept_of_weights(first), {**read, "topics.n_kept": 1.0}, inhibition)
 
 
 def constants(
-    parameters: BatchParameters, epsilon: np.ndarray, doc_lengths: np.ndarray, n_docs: int
+    parameters: BatchParameters,
+    varphi: np.ndarray,
+    prior_share: float,
+    doc_lengths: np.ndarray,
+    n_docs: int,
 ) -> dict[str, np.ndarray | float]:
     """What the network only reads in a mini-batch, by "object.variable".
 
     Parameters
     ----------
     parameters : BatchParameters
-    epsilon : float array [word]
+    varphi : float array [word]
+        Prior of Phi, in counts a pass.
+    prior_share : float
+        T n/N: what of a pass the T kept sweeps over the n tokens of the mini-batch are.
     doc_lengths : int array [doc]
         N_d of the document neurons.
     n_docs : int
         |D|, empty documents included.
     """
     return {
-        "words.epsilon": epsilon,
+        "words.varphi": varphi,
         "topics.n_kept": float(parameters.local_iterations),
+        "topics.prior_share": prior_share,
+        "topics.prior_spikes": prior_share * float(varphi.sum()),
         "topics.n_docs": float(n_docs),
         **parameters.word_step.brian_values("alpha", "alpha"),
     }

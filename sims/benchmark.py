@@ -8,7 +8,9 @@
 - microseconds a token of the rate-level algorithms;
 - microseconds a token of ed-SpikeLDA in spikes (C++ standalone, compilation left out) over its
   rate-level twin, and how that grows with K, V and D (--corpora none for this part alone);
-- the same for the four other networks, and their cost over ed-SpikeLDA's.
+- the same for the four other networks, and their cost over ed-SpikeLDA's;
+- with --many-topics 1000: CGS and semi-SpikeLDA on KOS, at so many topics, beside tomotopy
+  (--corpora none --spiking-tokens 0 for this part alone).
 
 tomotopy is an optional package: pip install "brian_lda[baselines]". Run it on an idle machine.
 """
@@ -30,18 +32,17 @@ from scipy import sparse
 from brian_lda import SemiSpikeLDA
 from brian_lda.algorithms import SPIKING, find_algorithm
 from brian_lda.automatic_steps import (
+    WORD_PRIOR,
     batch_word_step,
     delayed_doc_step,
     event_doc_step,
     event_word_step,
 )
-from brian_lda.corpus import Corpus, HoldoutSplit, holdout_split, load_corpus
-from brian_lda.errors import BrianLDAError, MissingDependencyError
+from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
+from brian_lda.errors import BrianLDAError
 from brian_lda.estimators import StopAt, TrackPerplexity
-from brian_lda.estimators.base import WORD_PRIOR
 from brian_lda.evaluation import heldout_perplexity
 from brian_lda.files.json_files import write_json
-from brian_lda.initial_weights import word_smoothing
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.du_spike_lda import DuSpikeLDAReference
@@ -51,41 +52,17 @@ from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.runs import versions
 from study.arguments import positive, whole
+from study.many_topics import many_topics_costs, many_topics_line
+from study.peer import LAMBDA, VARPHI, tomotopy_model, tomotopy_phi
+from study.shapes import corpus_and_topics
 
-LAMBDA, VARPHI = 0.1, 0.01
+CORPORA = ("kos", "nips", "20ng", "gen-8000", "gen-30000")
 SPIKING_SHAPES = (  # K, V, D: KOS's sizes, then each of the three made larger
     (50, 6_906, 3_430),
     (200, 6_906, 3_430),
     (50, 69_060, 3_430),
     (50, 6_906, 34_300),
 )
-
-
-def tomotopy_model(corpus: Corpus, n_topics: int, seed: int) -> Any:
-    """tomotopy's LDA on the same tokens with the same fixed priors."""
-    try:
-        import tomotopy
-    except ImportError as error:
-        raise MissingDependencyError(
-            "the benchmark's peer is tomotopy: pip install 'brian_lda[baselines]'"
-        ) from error
-    model = tomotopy.LDAModel(k=n_topics, alpha=LAMBDA, eta=VARPHI, seed=seed)
-    model.optim_interval = 0  # keep alpha fixed, as ours is
-    words, _ = corpus.tokens()
-    ends = np.cumsum(corpus.doc_lengths)
-    for start, end in zip(ends - corpus.doc_lengths, ends, strict=True):
-        if end > start:
-            model.add_doc([str(w) for w in words[start:end]])
-    model.train(0, workers=1)
-    return model
-
-
-def tomotopy_phi(model: Any, n_words: int) -> np.ndarray:
-    """Phi over our vocabulary; words that tomotopy never saw get its prior."""
-    known = np.array([int(word) for word in model.used_vocabs])
-    phi = np.full((model.k, n_words), 1e-9)
-    phi[:, known] = [model.get_topic_word_dist(z) for z in range(model.k)]
-    return phi / phi.sum(axis=1, keepdims=True)
 
 
 def race_to_perplexity(
@@ -101,18 +78,19 @@ def race_to_perplexity(
         phi = tomotopy_phi(peer, split.train.n_words)
         del peer  # and its threads, which would compete with ours
         target = heldout_perplexity(phi, split.observed, split.heldout, pseudo_count=LAMBDA)
-        per_pass = -(-split.train.n_docs // 64)
         ours = SemiSpikeLDA(
             n_topics=n_topics,
             doc_topic_prior=LAMBDA,
-            max_iter=100 * per_pass,
+            tol=0.0,  # until the peer's perplexity is reached
             n_jobs=n_jobs,
             random_state=seed,
-            callbacks=[
-                TrackPerplexity(split.observed, split.heldout, every=max(per_pass // 4, 1)),
-                StopAt(target.perplexity),
-            ],
-        ).fit(split.train)
+        )
+        per_pass = -(-split.train.n_docs // ours.documents_per_batch(split.train))
+        ours.callbacks = [
+            TrackPerplexity(split.observed, split.heldout, every=max(per_pass // 4, 1)),
+            StopAt(target.perplexity),
+        ]
+        ours.fit(split.train)
         rows.append(
             {
                 "seed": seed,
@@ -194,8 +172,9 @@ def spiking_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     for K, V, D in SPIKING_SHAPES:
         words, docs = generated_tokens(n_tokens, V, D)
         parameters = EventDrivenParameters(
-            K, 1.1, event_word_step(K, V, n_tokens, smoothed=True), event_doc_step(n_tokens / D),
-            epsilon=word_smoothing(WORD_PRIOR, K, V, n_tokens),
+            K, 1.1, event_word_step(K, V, n_tokens, smoothed=True),
+            event_doc_step(n_tokens / D, smoothed=True),
+            topic_word_prior=WORD_PRIOR,
         )  # fmt: skip
         lengths = np.bincount(docs, minlength=D)
         twins = [
@@ -231,7 +210,10 @@ def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     ]
     calls["SpikeCGS"], races["SpikeCGS"] = [sampler.sweep for sampler in pair], n_tokens
     plsi = EventDrivenParameters(
-        K, None, event_word_step(K, V, n_tokens, smoothed=False), event_doc_step(n_tokens / D)
+        K,
+        None,
+        event_word_step(K, V, n_tokens, smoothed=False),
+        event_doc_step(n_tokens / D, smoothed=False),
     )
     lengths = np.bincount(docs, minlength=D)
     pair = [twin(plsi, V, lengths, seed=0) for twin in (EventDrivenSpiking, EdSpikePLSIReference)]
@@ -272,62 +254,67 @@ def _per_race(best: list[float], n_races: int) -> dict[str, float]:
 
 
 def table(results: dict[str, Any]) -> str:
-    lines = []
+    text = []
     for name, result in results["corpora"].items():
-        lines.append(f"{name}: {result['tokens']:,} tokens, K = {results['n_topics']}")
+        text.append(f"{name}: {result['tokens']:,} tokens, K = {result['n_topics']}")
         for race in result["races"]:
             runs = race["runs"]
-            lines.append(
+            text.append(
                 f"  semi-SpikeLDA to tomotopy's perplexity ({race['threads']} thread(s)): "
                 f"{np.mean([r['seconds'] for r in runs]):.2f} s against "
                 f"{np.mean([r['peer_seconds'] for r in runs]):.2f} s, ratio {race['ratio']:.2f}"
                 f"  (perplexity {np.mean([r['peer_perplexity'] for r in runs]):.0f})"
             )
         sweep = result["cgs_sweep"]
-        lines.append(
+        text.append(
             f"  CGS sweep {1e3 * sweep['seconds']:.0f} ms against "
             f"{1e3 * sweep['peer_seconds']:.0f} ms, ratio {sweep['ratio']:.2f}"
         )
         costs = ", ".join(f"{k} {v:.3f}" for k, v in result["us_per_token"].items())
-        lines.append(f"  us/token, one thread: {costs}")
+        text.append(f"  us/token, one thread: {costs}")
     for row in results["spiking"]:
         grown = row["us"] / results["spiking"][0]["us"]
-        lines.append(
+        text.append(
             f"{row['network']} in spikes, K = {row['K']}, V = {row['V']}, D = {row['D']}: "
             f"{row['us']:.2f} us/race, {row['ratio']:.1f} x its twin ({row['us_twin']:.3f} us), "
             f"{grown:.2f} x the first line"
         )
-    return "\n".join(lines)
+    for row in results["many_topics"]:
+        text.append(many_topics_line(row))
+    return "\n".join(text)
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--corpora", nargs="+", default=["kos", "nips"], metavar="NAME|DIR")
+    parser.add_argument("--corpora", nargs="+", default=CORPORA, metavar="NAME|DIR")
     parser.add_argument("--topics", type=positive, default=50, metavar="K")
     parser.add_argument("--iterations", type=positive, default=200, help="of tomotopy")
     parser.add_argument("--seeds", type=positive, default=3, help="how many")
     parser.add_argument("--threads", type=positive, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=positive, default=20, help="of the sweep timing")
     parser.add_argument("--spiking-tokens", type=whole, default=420_000, help="0: leave it out")
+    parser.add_argument("--many-topics", type=whole, default=1000, metavar="K", help="0: no")
     parser.add_argument("--data-dir", metavar="DIR")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
     results: dict[str, Any] = {"n_topics": options.topics, "versions": versions(), "corpora": {}}
-    results["spiking"] = []
+    results["spiking"], results["many_topics"] = [], []
     try:
         for name in options.corpora if options.corpora != ["none"] else []:
-            split = holdout_split(load_corpus(name, data_dir=options.data_dir), seed=0)
+            corpus, n_topics = corpus_and_topics(name, options.topics, options.data_dir)
+            split = holdout_split(corpus, seed=0)
             # Compiles everything that is timed below.
-            SemiSpikeLDA(n_topics=options.topics, max_iter=2, random_state=0).fit(split.train)
+            SemiSpikeLDA(n_topics=n_topics, max_iter=2, random_state=0).fit(split.train)
             results["corpora"][name] = {
                 "tokens": split.train.n_tokens,
-                "cgs_sweep": sweep_ratio(split, options.topics, options.repeats),
-                "us_per_token": microseconds_per_token(split, options.topics),
+                "n_topics": n_topics,
+                "cgs_sweep": sweep_ratio(split, n_topics, options.repeats),
+                "us_per_token": microseconds_per_token(split, n_topics),
                 "races": [
                     race_to_perplexity(
-                        split, options.topics, options.iterations, list(range(options.seeds)), n
+                        split, n_topics, options.iterations, list(range(options.seeds)), n
                     )
                     for n in options.threads
                 ],
@@ -335,6 +322,11 @@ def main(arguments: list[str] | None = None) -> int:
         if options.spiking_tokens:
             results["spiking"] = spiking_costs(options.spiking_tokens, repeats=3)
             results["spiking"] += other_networks_costs(options.spiking_tokens, repeats=3)
+        if options.many_topics:
+            kos = holdout_split(load_corpus("kos", data_dir=options.data_dir), seed=0).train
+            results["many_topics"] = many_topics_costs(
+                kos, options.many_topics, sweeps=options.repeats, passes=2
+            )
         if options.json:
             write_json(options.json, results)
     except BrianLDAError as error:

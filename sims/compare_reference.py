@@ -17,13 +17,11 @@ from pathlib import Path
 import matplotlib
 from tqdm import tqdm
 
-from brian_lda.automatic_steps import event_doc_step, event_word_step
+from brian_lda.automatic_steps import WORD_PRIOR, event_doc_step, event_word_step
 from brian_lda.circuit.inhibition import Poisson
 from brian_lda.corpus import Corpus, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError
-from brian_lda.estimators.base import WORD_PRIOR
 from brian_lda.estimators.comparison import TwinComparison, train_twins
-from brian_lda.initial_weights import word_smoothing
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.plotting import (
     plot_curves,
@@ -87,8 +85,8 @@ def compare(options: argparse.Namespace) -> TwinComparison:
         options.topics,
         options.doc_topic_prior if options.model == "lda" else None,
         event_word_step(*sizes, smoothed=varphi > 0),
-        event_doc_step(train.n_tokens / train.n_docs),
-        epsilon=word_smoothing(varphi, *sizes),
+        event_doc_step(train.n_tokens / train.n_docs, smoothed=varphi > 0),
+        topic_word_prior=varphi,
     )
     with tqdm(total=options.passes, unit="pass") as bar:
 

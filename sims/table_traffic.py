@@ -54,7 +54,9 @@ def make(study: Study) -> None:
     rows = []
     for name in study.at_hand([scale.corpus]):
         corpus, K = load_corpus(name, data_dir=study.options.data_dir), scale.n_topics
-        model = SemiSpikeLDA(n_topics=K, max_iter=scale.updates, random_state=0).fit(corpus)
+        model = SemiSpikeLDA(n_topics=K, max_iter=scale.updates, batch_size=64, random_state=0).fit(
+            corpus
+        )
         pruned = prune_words(model.components_, scale.n_private)
         word_counts = np.asarray(corpus.counts.sum(axis=0)).ravel()
         network = EventDrivenSpiking(

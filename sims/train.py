@@ -126,6 +126,8 @@ def main(arguments: list[str] | None = None) -> int:
             f"to go on from iteration {metrics['checkpoint_iteration']}: "
             f"python sims/train.py --resume {out}"
         )
+    if metrics["stopped"]:
+        print(metrics["stopped"])
     print(
         f"perplexity {metrics['perplexity']:.1f}  ({metrics['floor_tokens']} of "
         f"{metrics['heldout_tokens']} held-out tokens at the floor)  "

@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from brian2 import second
 
-from brian_lda.automatic_steps import event_doc_step, event_word_step
+from brian_lda.automatic_steps import WORD_PRIOR, event_doc_step, event_word_step
 from brian_lda.circuit.circuit import Circuit, Values
 from brian_lda.circuit.inhibition import Inhibition, Race
 from brian_lda.circuit.kept import Kept
 from brian_lda.errors import ParameterError
-from brian_lda.initial_weights import word_smoothing
 from brian_lda.parameters import EventDrivenParameters
 
 MEAN_LENGTH = 100  # of documents that nothing is known about
@@ -56,17 +55,16 @@ def event_driven_defaults(
     n_words: int,
     doc_lengths: np.ndarray,
     doc_topic_prior: float | None = 1.1,
-    topic_word_prior: float = 0.05,
+    topic_word_prior: float = WORD_PRIOR,
 ) -> EventDrivenParameters:
     """The parameters that an estimator without settings would choose for such documents."""
     n_tokens = int(doc_lengths.sum())
-    smoothed = topic_word_prior > 0
     mean_length = max(n_tokens / max(int((doc_lengths > 0).sum()), 1), 1.0)
     lamda = None if doc_topic_prior is None else np.full(n_topics, doc_topic_prior)
     return EventDrivenParameters(
         n_topics,
         lamda,
-        event_word_step(n_topics, n_words, n_tokens, smoothed=smoothed),
-        event_doc_step(mean_length),
-        epsilon=word_smoothing(topic_word_prior, n_topics, n_words, n_tokens),
+        event_word_step(n_topics, n_words, n_tokens, smoothed=topic_word_prior > 0),
+        event_doc_step(mean_length, smoothed=lamda is not None),
+        topic_word_prior=topic_word_prior,
     )

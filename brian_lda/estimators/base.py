@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from brian_lda.algorithms import ALGORITHMS
 from brian_lda.corpus import Corpus, TokenStore, as_counts, halve_documents
 from brian_lda.errors import BackendError, DivergenceError, ModelFileError, ParameterError
 from brian_lda.estimators.checkpoint import Checkpoint
+from brian_lda.estimators.convergence import Convergence
 from brian_lda.estimators.model_file import load_model, save_model
 from brian_lda.estimators.trainers import Trainer, restore
 from brian_lda.evaluation import HeldOutScore, fold_in, heldout_perplexity, top_words
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
 Callback = Callable[["TopicModel", dict[str, Any]], Any]
 BACKENDS = ("rate", "brian2")
-WORD_PRIOR = 0.05  # varphi of the SpikeLDA estimators, chosen by measuring (README, "Quality")
 
 
 class TopicModel(TransformerMixin, BaseEstimator):
@@ -42,12 +43,17 @@ class TopicModel(TransformerMixin, BaseEstimator):
     components_ : float array [topic, word]
         Phi; rows sum to 1.
     history_ : list of dict
-        Per iteration: iteration, tokens (shown so far), seconds (spent training so far), and what
-        callbacks added (perplexity).
+        Per iteration: iteration, tokens (shown so far), seconds (spent training so far),
+        training_perplexity where it was looked at (`convergence`), stopped (why, in the last one),
+        and what callbacks added (perplexity).
     n_iter_ : int
+    max_iterations_ : int
+        How many iterations there can be at most.
     between_iterations_ : bool
         False while an iteration is under way: what it left behind if interrupted is good enough to
         look at, but not to go on from to the last bit.
+    doc_topic_prior_ : float array [topic]
+        lambda in use: `doc_topic_prior`, or what was learned in its place (`learn_prior`).
     n_features_in_ : int
         V.
     vocabulary_ : tuple of str or None
@@ -55,6 +61,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
     """
 
     spiking: ClassVar[bool] = True  # has a network of spiking neurons beside its rate-level form
+    learn_prior: bool = False  # a parameter of the estimators that can learn lambda
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on a corpus.
@@ -93,10 +100,28 @@ class TopicModel(TransformerMixin, BaseEstimator):
             if checkpoint is not None:
                 restore(self.trainer_, checkpoint.state)
                 self.history_ = list(checkpoint.history)
-            self._train(self.max_iter - len(self.history_))
+            self._train_to_the_end(source)
         return self
 
-    def _train(self, n_iterations: int) -> None:
+    def _train_to_the_end(self, source: Corpus | TokenStore) -> None:
+        """`max_iter` iterations or, without that number, until training has converged."""
+        if self.max_iter is not None:
+            self._train(self.max_iter - len(self.history_))
+            return
+        if self.history_ and "stopped" in self.history_[-1]:  # a run killed after its last step
+            self._train(0)
+            return
+        convergence = Convergence(
+            source,
+            tol=self.tol,
+            max_passes=self.max_passes,
+            iterations_per_pass=self.trainer_.iterations_per_pass,
+            seed=self.seed_,
+        )
+        self._train(convergence.max_iterations - len(self.history_), convergence)
+
+    def _train(self, n_iterations: int, convergence: Convergence | None = None) -> None:
+        self.max_iterations_ = len(self.history_) + n_iterations
         started_at = self.history_[-1] if self.history_ else {"tokens": 0, "seconds": 0.0}
         tokens, seconds = started_at["tokens"], started_at["seconds"]
         try:
@@ -104,16 +129,19 @@ class TopicModel(TransformerMixin, BaseEstimator):
                 self.between_iterations_ = False
                 start = time.perf_counter()
                 tokens += self.trainer_.iterate()
-                seconds += time.perf_counter() - start
-                record = {
+                record: dict[str, Any] = {
                     "iteration": len(self.history_) + 1,
                     "tokens": int(tokens),
-                    "seconds": seconds,
                 }
+                if convergence is not None:
+                    convergence.look(self, record)
+                seconds += time.perf_counter() - start
+                record["seconds"] = seconds
                 self.history_.append(record)
                 self.between_iterations_ = True
                 # Not `any(...)`: every callback sees every iteration.
-                if True in [callback(self, record) is True for callback in self.callbacks or ()]:
+                answers = [callback(self, record) for callback in self.callbacks or ()]
+                if True in [answer is True for answer in answers] or "stopped" in record:
                     break
         finally:  # an interrupted fit leaves a usable model
             self.n_iter_ = len(self.history_)
@@ -202,20 +230,35 @@ class TopicModel(TransformerMixin, BaseEstimator):
     def _make_trainer(self, source: Corpus | TokenStore, seed: int) -> Trainer:
         raise NotImplementedError
 
+    @property
+    def doc_topic_prior_(self) -> np.ndarray:
+        """lambda [topic] as of now, also while `fit` is running (for callbacks)."""
+        trainer = getattr(self, "trainer_", None)
+        if (prior := getattr(trainer, "prior", None)) is not None:
+            return prior.lamda.copy()
+        if trainer is None:
+            check_is_fitted(self, "components_")
+            if "doc_topic_prior" in self.state_:  # loaded from a file
+                return self.state_["doc_topic_prior"].copy()
+        return dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
+
     def _pseudo_count(self) -> float | np.ndarray:
         """Prior of theta in the fold-in, as counts."""
-        return self.doc_topic_prior
+        return self.doc_topic_prior_
 
     def _check_parameters(self) -> None:
         check_n_topics(self.n_topics)
-        if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
+        self._check_counts("max_iter", "max_passes", "batch_size")
+        tol = getattr(self, "tol", 0.0)
+        if not (isinstance(tol, (int, float)) and 0 <= tol < 1):
             raise ParameterError(
-                f"max_iter must be an integer of at least 1; found {self.max_iter!r}."
+                "tol, the smallest fall of the training perplexity, must be a fraction from 0 "
+                f"(train to the bound) to 1; found {tol!r}."
             )
-        batch_size = getattr(self, "batch_size", 1)
-        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+        if not isinstance(self.learn_prior, (bool, np.bool_)):
             raise ParameterError(
-                f"batch_size must be an integer of at least 1; found {batch_size!r}."
+                f"learn_prior must be True or False; found {self.learn_prior!r}. Where lambda "
+                "starts is doc_topic_prior."
             )
         if hasattr(self, "doc_topic_prior"):
             dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
@@ -230,6 +273,16 @@ class TopicModel(TransformerMixin, BaseEstimator):
             raise BackendError(
                 f"{type(self).__name__} is a baseline without spikes; use backend='rate'."
             )
+
+    def _check_counts(self, *names: str) -> None:
+        """Whole numbers; None where that is the default, which then says "automatic"."""
+        defaults = inspect.signature(type(self).__init__).parameters
+        for name in (name for name in names if hasattr(self, name)):
+            value, automatic = getattr(self, name), defaults[name].default is None
+            is_count = isinstance(value, (int, np.integer)) and value >= 1
+            if not is_count and not (automatic and value is None):
+                expected = "None or an integer" if automatic else "an integer"
+                raise ParameterError(f"{name} must be {expected} of at least 1; found {value!r}.")
 
     def _check_memory(self, source: Corpus | TokenStore) -> None:
         """Refuse weights [topic, word] that this machine cannot hold, before trying to."""

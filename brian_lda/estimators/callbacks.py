@@ -42,7 +42,10 @@ class StopAt:
 
 
 class ProgressBar:
-    """A bar with the latest perplexity and the time left; silent when `disable` is true."""
+    """A bar with the latest perplexity and the time left to the bound; at the end, why it stopped.
+
+    Silent when `disable` is true.
+    """
 
     def __init__(self, *, disable: bool = False) -> None:
         self.disable = disable
@@ -52,7 +55,7 @@ class ProgressBar:
         if self._bar is None or record["iteration"] == 1:
             self.close()
             self._bar = tqdm(
-                total=model.max_iter,
+                total=model.max_iterations_,
                 initial=record["iteration"] - 1,  # not 0 when a run goes on
                 disable=self.disable,
                 unit="it",
@@ -61,7 +64,9 @@ class ProgressBar:
         if "perplexity" in record:
             self._bar.set_postfix(perplexity=f"{record['perplexity']:.1f}", refresh=False)
         self._bar.update()
-        if record["iteration"] == model.max_iter:
+        if "stopped" in record:
+            self._bar.set_description_str(record["stopped"])
+        if "stopped" in record or record["iteration"] == model.max_iterations_:
             self.close()
 
     def close(self) -> None:

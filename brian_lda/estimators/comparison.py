@@ -17,7 +17,7 @@ from brian_lda.errors import ParameterError
 from brian_lda.estimators.protocols import EventDrivenNetwork
 from brian_lda.estimators.trainers import read_out_phi, softmax_rows
 from brian_lda.evaluation import TopicMatch, heldout_perplexity, match_topics
-from brian_lda.initial_weights import initial_state, word_prior_vector
+from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.event_driven import EventDrivenTwin
 from brian_lda.simulation import EventDrivenSpiking
@@ -35,7 +35,8 @@ class TwinComparison:
     perplexity : dict of str to list of float
         Held-out perplexity after each pass, by twin ("rate", "spiking").
     zeta__alpha : dict of str to list of float
-        Mean over topics of sum_w exp M^alpha_zw after each pass; 1 on the manifold.
+        Mean over topics of sum_w exp J_zw after each pass, J = M^alpha and the prior on Phi; 1 on
+        the manifold.
     zeta__beta : dict of str to list of float
         Mean over documents of sum_z exp M^beta_zd / kappa after each pass; 1 on the manifold.
     phi : dict of str to float array [topic, word]
@@ -165,20 +166,19 @@ def winner_frequency_p(
     simulator : {"standalone", "cython", "numpy"}
     """
     frozen = replace(parameters, word_step=FROZEN, doc_step=FROZEN, integrator="flow", gauge=True)
-    state = {key: state[key] for key in ("M__alpha", "M__beta", "n_alpha", "n_beta")}
+    kept = ("M__alpha", "M__beta", "n_alpha", "n_beta", "s_alpha", "Delta_alpha")
+    state = {key: state[key] for key in kept if key in state}
     sizes = (frozen, corpus.n_words, corpus.doc_lengths)
     words, docs = corpus.tokens()
     n_tokens = n_tokens or min(len(words), 20_000)
     drawn = np.random.default_rng(seed).integers(0, len(words), n_tokens)
     words, docs = words[drawn], docs[drawn]
-    rate = EventDrivenTwin(*sizes, seed=seed, initial=state).present(words, docs)
+    twin = EventDrivenTwin(*sizes, seed=seed, initial=state)
+    p = softmax_rows(twin.J__alpha.T[words] + state["M__beta"][docs])
+    rate = twin.present(words, docs)
     spiking = EventDrivenSpiking(*sizes, seed=seed, initial=state, simulator=simulator)
     K = parameters.n_topics
     counts = [np.bincount(z, minlength=K) for z in (spiking.present(words, docs), rate)]
-    with np.errstate(divide="ignore"):
-        log_epsilon = np.log(word_prior_vector(parameters.epsilon, corpus.n_words, "epsilon"))
-    seen = np.logaddexp(state["M__alpha"].T[words], log_epsilon[words, None])
-    p = softmax_rows(seen + state["M__beta"][docs])
     covariance = 2.0 * (np.diag(p.sum(axis=0)) - p.T @ p)
     difference = (counts[0] - counts[1])[:-1].astype(float)  # the counts have a common sum
     statistic = difference @ np.linalg.lstsq(covariance[:-1, :-1], difference, rcond=None)[0]
@@ -188,9 +188,9 @@ def winner_frequency_p(
 def _measure(
     comparison: TwinComparison, name: str, network: EventDrivenNetwork, split: HoldoutSplit
 ) -> None:
-    M__alpha, M__beta = network.M__alpha, network.M__beta
+    J__alpha, M__beta = network.J__alpha, network.M__beta
     lamda = network.parameters.doc_topic_prior
-    phi = comparison.phi[name] = read_out_phi(M__alpha, network.parameters.epsilon)
+    phi = comparison.phi[name] = read_out_phi(J__alpha)
     score = heldout_perplexity(
         phi,
         split.observed.counts,
@@ -199,7 +199,7 @@ def _measure(
     )
     comparison.perplexity[name].append(score.perplexity)
     with np.errstate(over="ignore"):
-        comparison.zeta__alpha[name].append(float(np.exp(M__alpha).sum(axis=1).mean()))
+        comparison.zeta__alpha[name].append(float(np.exp(J__alpha).sum(axis=1).mean()))
         seen = network.state()["n_beta"] > 0
         zeta__beta = np.exp(M__beta[seen]).sum(axis=1) / network.parameters.kappa
         comparison.zeta__beta[name].append(float(zeta__beta.mean()))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from brian_lda.automatic_steps import DELAYED_FADING, WORD_PRIOR
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
-from brian_lda.estimators.base import WORD_PRIOR, Callback
+from brian_lda.estimators.base import Callback
 from brian_lda.estimators.mini_batch import MiniBatchModel
 from brian_lda.parameters import dirichlet_vector, require_map_prior
 from brian_lda.reference.du_spike_lda import DuSpikeLDAReference
@@ -26,12 +27,16 @@ class DuSpikeLDA(MiniBatchModel):
     doc_topic_prior : float or array [topic]
         lambda > 1 (kappa = sum(lambda - 1) must be positive).
     topic_word_prior : float or array [word]
-        varphi, smoothing of Phi (ours; 0 is the paper's model, without prior on Phi): topic
-        neurons see log(exp M^alpha + epsilon), epsilon = varphi K / N (`BatchParameters`).
-    max_iter : int
-        Mini-batch updates.
-    batch_size : int
-        Documents per mini-batch, |D|.
+        varphi, prior of Phi in counts a pass (ours, see `BatchParameters`); 0 is the paper's model.
+    max_iter : int, optional
+        Mini-batch updates. Default: train until the training perplexity has converged.
+    max_passes : int
+        Without `max_iter`: at most so many passes over the corpus.
+    tol : float
+        Without `max_iter`: smallest fall of the training perplexity that counts
+        (`brian_lda.estimators.convergence`).
+    batch_size : int, optional
+        Documents per mini-batch, |D|. Default: a 128th of the corpus.
     local_iterations : int
         T: local iterations of burn-in, then as many that are counted.
     word_step, doc_step : RobbinsMonro or RMSProp, optional
@@ -52,6 +57,7 @@ class DuSpikeLDA(MiniBatchModel):
 
     _twin = DuSpikeLDAReference
     _spiking_name = "DuSpikeLDASpiking"
+    _fading = DELAYED_FADING
 
     def __init__(
         self,
@@ -59,9 +65,11 @@ class DuSpikeLDA(MiniBatchModel):
         n_topics: int = 10,
         doc_topic_prior: float | np.ndarray = 1.1,
         topic_word_prior: float | np.ndarray = WORD_PRIOR,
-        max_iter: int = 1000,
-        batch_size: int = 64,
-        local_iterations: int = 5,
+        max_iter: int | None = None,
+        max_passes: int = 100,
+        tol: float = 0.01,
+        batch_size: int | None = None,
+        local_iterations: int = 10,
         word_step: BatchStepRule | None = None,
         doc_step: BatchStepRule | None = None,
         integrator: str = "flow",
@@ -76,6 +84,8 @@ class DuSpikeLDA(MiniBatchModel):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.max_iter = max_iter
+        self.max_passes = max_passes
+        self.tol = tol
         self.batch_size = batch_size
         self.local_iterations = local_iterations
         self.word_step = word_step

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from brian_lda.automatic_steps import WORD_PRIOR
 from brian_lda.constraints import Constraints
-from brian_lda.estimators.base import WORD_PRIOR, Callback
+from brian_lda.estimators.base import Callback
 from brian_lda.estimators.event_driven import EventDrivenModel
 from brian_lda.parameters import dirichlet_vector, require_map_prior
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
@@ -25,11 +26,17 @@ class EdSpikeLDA(EventDrivenModel):
     doc_topic_prior : float or array [topic]
         lambda > 1 (kappa = sum(lambda - 1) must be positive).
     topic_word_prior : float or array [word]
-        varphi, smoothing of Phi (ours; 0 is the paper's model, without prior on Phi): topic
-        neurons see log(exp M^alpha + epsilon), epsilon = varphi K / N (`EventDrivenParameters`).
-        With integrator="euler": only where Phi is read out.
-    max_iter : int
-        Passes over the corpus.
+        varphi, pseudo-counts of each word in each topic: the prior Dirichlet(varphi + 1) on phi_z
+        (ours; 0 is the paper's model, without prior on Phi). The network finds the MAP under it
+        (`docs/smoothing.md`). With integrator="euler", or a word_step that is not RobbinsMonro,
+        the network is the paper's, and varphi K/N smooths Phi only where it is read out.
+    max_iter : int, optional
+        Passes over the corpus. Default: train until the training perplexity has converged.
+    max_passes : int
+        Without `max_iter`: at most so many passes.
+    tol : float
+        Without `max_iter`: smallest fall of the training perplexity that counts
+        (`brian_lda.estimators.convergence`).
     word_step, doc_step : RobbinsMonro, VarianceTracking or AdaGrad, optional
         Step of M^alpha and M^beta. The paper's are `VarianceTracking()` and `AdaGrad(...)` with
         integrator="euler"; the default is chosen for the corpus (`automatic_steps`).
@@ -54,7 +61,9 @@ class EdSpikeLDA(EventDrivenModel):
         n_topics: int = 10,
         doc_topic_prior: float | np.ndarray = 1.1,
         topic_word_prior: float | np.ndarray = WORD_PRIOR,
-        max_iter: int = 100,
+        max_iter: int | None = None,
+        max_passes: int = 100,
+        tol: float = 0.002,
         word_step: EventStepRule | None = None,
         doc_step: EventStepRule | None = None,
         integrator: str = "flow",
@@ -69,6 +78,8 @@ class EdSpikeLDA(EventDrivenModel):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.max_iter = max_iter
+        self.max_passes = max_passes
+        self.tol = tol
         self.word_step = word_step
         self.doc_step = doc_step
         self.integrator = integrator

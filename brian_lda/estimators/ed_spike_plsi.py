@@ -18,8 +18,13 @@ class EdSpikePLSI(EventDrivenModel):
     ----------
     n_topics : int
         K.
-    max_iter : int
-        Passes over the corpus.
+    max_iter : int, optional
+        Passes over the corpus. Default: train until the training perplexity has converged.
+    max_passes : int
+        Without `max_iter`: at most so many passes.
+    tol : float
+        Without `max_iter`: smallest fall of the training perplexity that counts
+        (`brian_lda.estimators.convergence`).
     word_step, doc_step : RobbinsMonro, VarianceTracking or AdaGrad, optional
         Step of M^alpha and M^beta. The paper's is `VarianceTracking()` for both, with
         integrator="euler"; the default is chosen for the corpus (`automatic_steps`).
@@ -42,7 +47,9 @@ class EdSpikePLSI(EventDrivenModel):
         self,
         *,
         n_topics: int = 10,
-        max_iter: int = 100,
+        max_iter: int | None = None,
+        max_passes: int = 100,
+        tol: float = 0.01,
         word_step: EventStepRule | None = None,
         doc_step: EventStepRule | None = None,
         integrator: str = "flow",
@@ -55,6 +62,8 @@ class EdSpikePLSI(EventDrivenModel):
     ) -> None:
         self.n_topics = n_topics
         self.max_iter = max_iter
+        self.max_passes = max_passes
+        self.tol = tol
         self.word_step = word_step
         self.doc_step = doc_step
         self.integrator = integrator

@@ -8,7 +8,7 @@ import numpy as np
 
 from brian_lda.algorithms import algorithm_of
 from brian_lda.automatic_steps import (
-    EVENT_FADING,
+    STREAM_EVENT_VISITS,
     event_doc_step,
     event_word_step,
     stream_word_step,
@@ -25,8 +25,6 @@ from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.event_driven import EventDrivenTwin
 from brian_lda.step_rules import EventStepRule
 
-STREAM_PASSES = 10
-
 
 class EventDrivenModel(TopicModel):
     """Base of `EdSpikeLDA` and `EdSpikePLSI`; not used by itself.
@@ -42,31 +40,28 @@ class EventDrivenModel(TopicModel):
     def _make_trainer(self, source: Corpus | TokenStore, seed: int) -> EventDrivenTrainer:
         corpus = in_memory(source, type(self).__name__)
         sizes = self.n_topics, corpus.n_words, corpus.n_tokens
-        of_network, of_read_out = self._smoothing(corpus.n_words, corpus.n_tokens)
-        smoothed = bool(of_network.any())
-        word_step = self.word_step or event_word_step(*sizes, smoothed=smoothed)
-        parameters = self._event_parameters(word_step, corpus, of_network)
+        word_step = self.word_step or event_word_step(*sizes, smoothed=self._is_smoothed())
+        parameters = self._event_parameters(word_step, corpus, corpus.n_tokens)
         network = self._network(parameters, corpus, seed)
-        return EventDrivenTrainer(network, *corpus.tokens(), seed, of_read_out)
+        epsilon = self._read_out_smoothing(parameters, corpus.n_words, corpus.n_tokens)
+        return EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from newly arrived documents: fresh M^beta for them, M^alpha goes on.
 
-        Their tokens are shown `STREAM_PASSES` times: in a single pass M^beta would not get away
-        from its random start, and M^alpha would learn that.
+        Their tokens are shown `STREAM_EVENT_VISITS` times: in a single pass M^beta would not get
+        away from its random start, and M^alpha would learn that. Pass some dozens of documents at a
+        time, or as many as come: the steps do not depend on that.
         """
         self._check_parameters()
         corpus = in_memory(as_source(X), type(self).__name__)
         learned = self._learned()
+        n_tokens = corpus.n_tokens + (self.history_[-1]["tokens"] if learned else 0)
         if learned is None:
-            word_step = self.word_step or stream_word_step(
-                EVENT_FADING, self.n_topics, corpus.n_words, corpus.n_tokens
-            )
+            word_step = self.word_step or stream_word_step(smoothed=self._is_smoothed())
         else:
             before, word_step = learned
-        n_tokens = corpus.n_tokens + (self.history_[-1]["tokens"] if learned else 0)
-        of_network, of_read_out = self._smoothing(corpus.n_words, n_tokens)
-        parameters = self._event_parameters(word_step, corpus, of_network)
+        parameters = self._event_parameters(word_step, corpus, n_tokens)
         if learned is None:
             self.vocabulary_ = X.vocabulary if isinstance(X, Corpus) else None
             self.n_features_in_, self.history_ = corpus.n_words, []
@@ -76,10 +71,13 @@ class EventDrivenModel(TopicModel):
             seed = self.seed_ + 1 + self.n_iter_  # other spikes than in the passes before
             initial = initial_state(parameters, corpus.n_words, corpus.doc_lengths, seed)
             kept = [key for key in initial if "alpha" in key]
-            initial.update({key: before[key] for key in kept})
+            initial.update({key: before[key] for key in kept if key in before})
         network = self._network(parameters, corpus, seed, initial)
-        self.trainer_ = EventDrivenTrainer(network, *corpus.tokens(), seed, of_read_out)
-        self._train(STREAM_PASSES)
+        epsilon = self._read_out_smoothing(parameters, corpus.n_words, n_tokens)
+        self.trainer_ = EventDrivenTrainer(
+            network, *corpus.tokens(), seed, epsilon, STREAM_EVENT_VISITS
+        )
+        self._train(1)
         return self
 
     def doc_topic(self) -> np.ndarray:
@@ -120,27 +118,39 @@ class EventDrivenModel(TopicModel):
         return network
 
     def _event_parameters(
-        self, word_step: EventStepRule, corpus: Corpus, epsilon: np.ndarray
+        self, word_step: EventStepRule, corpus: Corpus, n_tokens: int
     ) -> EventDrivenParameters:
-        """The parameters with automatic steps filled in; epsilon is the network's."""
+        """The parameters with automatic steps filled in, and varphi if these steps take it."""
         mean_length = max(corpus.n_tokens / max((corpus.doc_lengths > 0).sum(), 1), 1.0)
         gauge = word_step.per_neuron if self.gauge is None else self.gauge
+        has_prior = self.integrator == "flow" and word_step.per_neuron
         return EventDrivenParameters(
             n_topics=self.n_topics,
             doc_topic_prior=self._lamda(),
             word_step=word_step,
-            doc_step=self.doc_step or event_doc_step(mean_length),
+            doc_step=self.doc_step
+            or event_doc_step(mean_length, smoothed=self._lamda() is not None),
             integrator=self.integrator,
             gauge=gauge,
-            epsilon=epsilon,
+            topic_word_prior=self._varphi() if has_prior else 0.0,
+            n_training_tokens=float(max(n_tokens, 1)),
         )
 
-    def _smoothing(self, n_words: int, n_tokens: int) -> tuple[np.ndarray, np.ndarray]:
-        """epsilon [word] that topic neurons see, and the one of Phi where it is read out.
+    def _is_smoothed(self) -> bool:
+        """Whether the network itself has the prior, with the default word step."""
+        return self.integrator == "flow" and bool(np.any(self._varphi() > 0))
 
-        They differ for Euler steps, which need the paper's network
-        (`EventDrivenParameters.epsilon`). pLSI has no prior on Phi, both are 0.
+    def _varphi(self) -> np.ndarray:
+        """The prior on Phi; pLSI has none."""
+        return np.asarray(getattr(self, "topic_word_prior", 0.0), np.float64)
+
+    def _read_out_smoothing(
+        self, parameters: EventDrivenParameters, n_words: int, n_tokens: int
+    ) -> np.ndarray:
+        """epsilon = varphi K/N [word], where the step rules leave the network without its prior.
+
+        No theorem covers this one: it only keeps words that a topic has lost from having
+        probability 0.
         """
-        varphi = getattr(self, "topic_word_prior", 0.0)
-        epsilon = word_smoothing(varphi, self.n_topics, n_words, n_tokens)
-        return (epsilon if self.integrator == "flow" else np.zeros(n_words)), epsilon
+        varphi = 0.0 if parameters.smoothed else self._varphi()
+        return word_smoothing(varphi, self.n_topics, n_words, n_tokens)

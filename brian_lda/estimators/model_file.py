@@ -140,6 +140,12 @@ def _read(file: h5py.File, path: Path, classes: dict[str, type]) -> Any:
     model.n_iter_ = len(model.history_)
     model.seed_ = int(file.attrs["seed"])
     model.state_ = read_arrays(file["state"], path) if "state" in file else {}
+    if getattr(model, "learn_prior", False):
+        lamda = model.state_.get("doc_topic_prior", np.empty(0))
+        if lamda.shape != (K,) or not (np.isfinite(lamda).all() and (lamda > 0).all()):
+            raise ModelFileError(
+                f"{path}: the learned doc_topic_prior must be {K} positive numbers; found {lamda}."
+            )
     try:
         model.step_in_use_ = _object(json.loads(file.attrs["step_in_use"]))
     except (ValueError, KeyError, BrianLDAError) as error:

@@ -27,6 +27,9 @@ class EventDrivenNetwork(Resumable, Protocol):
     def M__alpha(self) -> np.ndarray: ...
 
     @property
+    def J__alpha(self) -> np.ndarray: ...
+
+    @property
     def M__beta(self) -> np.ndarray: ...
 
     def present(self, words: np.ndarray, docs: np.ndarray) -> np.ndarray: ...
@@ -34,10 +37,26 @@ class EventDrivenNetwork(Resumable, Protocol):
     def end_pass(self) -> None: ...
 
 
-class Sampler(Resumable, Protocol):
-    """SpikeCGS and CGS: resample the topic of each token."""
+class CountsTopics(Protocol):
+    """Knows how often each document has used each topic, and takes another lambda."""
+
+    @property
+    def lamda(self) -> np.ndarray: ...
+
+    @property
+    def C_zd(self) -> np.ndarray: ...
+
+    def set_prior(self, lamda: np.ndarray) -> None: ...
+
+
+class Sampler(CountsTopics, Resumable, Protocol):
+    """SpikeCGS and CGS: resample the topic of each token.
+
+    `exact_counts`: kept as integers, which no rounding can lose.
+    """
 
     z: np.ndarray
+    exact_counts: bool
 
     @property
     def phi(self) -> np.ndarray: ...

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from brian_lda.estimators.base import WORD_PRIOR, Callback
+from brian_lda.automatic_steps import WORD_PRIOR
+from brian_lda.estimators.base import Callback
 from brian_lda.estimators.mini_batch import MiniBatchModel
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.step_rules import BatchStepRule
@@ -23,11 +24,20 @@ class SemiSpikeLDA(MiniBatchModel):
     doc_topic_prior : float or array [topic]
         lambda > 0.
     topic_word_prior : float or array [word]
-        varphi, smoothing of Phi (ours, see `BatchParameters`); 0 is the paper's model.
-    max_iter : int
-        Mini-batch updates.
-    batch_size : int
-        Documents per mini-batch, |D|.
+        varphi, prior of Phi in counts a pass (ours, see `BatchParameters`); 0 is the paper's model.
+    learn_prior : bool
+        Learn how lambda is shared out among the topics; `doc_topic_prior` is where it starts, and
+        its sum stays (`StreamedPrior` says why). It is learned from the eighth pass on, or from
+        the middle of a shorter training; the result is in `doc_topic_prior_`.
+    max_iter : int, optional
+        Mini-batch updates. Default: train until the training perplexity has converged.
+    max_passes : int
+        Without `max_iter`: at most so many passes over the corpus.
+    tol : float
+        Without `max_iter`: smallest fall of the training perplexity that counts
+        (`brian_lda.estimators.convergence`).
+    batch_size : int, optional
+        Documents per mini-batch, |D|. Default: a 128th of the corpus.
     local_iterations : int
         T: sweeps of burn-in, then as many that are counted.
     word_step : RobbinsMonro or RMSProp, optional
@@ -63,8 +73,11 @@ class SemiSpikeLDA(MiniBatchModel):
         n_topics: int = 10,
         doc_topic_prior: float | np.ndarray = 0.1,
         topic_word_prior: float | np.ndarray = WORD_PRIOR,
-        max_iter: int = 1000,
-        batch_size: int = 64,
+        learn_prior: bool = False,
+        max_iter: int | None = None,
+        max_passes: int = 100,
+        tol: float = 0.015,
+        batch_size: int | None = None,
         local_iterations: int = 5,
         word_step: BatchStepRule | None = None,
         integrator: str = "flow",
@@ -77,7 +90,10 @@ class SemiSpikeLDA(MiniBatchModel):
         self.n_topics = n_topics
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.learn_prior = learn_prior
         self.max_iter = max_iter
+        self.max_passes = max_passes
+        self.tol = tol
         self.batch_size = batch_size
         self.local_iterations = local_iterations
         self.word_step = word_step

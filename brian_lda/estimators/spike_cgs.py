@@ -24,6 +24,9 @@ class SpikeCGS(GibbsModel):
         lambda > 0.
     topic_word_prior : float or array [word]
         varphi > 0.
+    learn_prior : bool
+        Learn lambda, one for each topic; `doc_topic_prior` is where it starts. First after 20
+        sweeps, then every 10; the result is in `doc_topic_prior_`.
     max_iter : int
         Sweeps over the corpus.
     backend : {"rate", "brian2"}
@@ -40,6 +43,7 @@ class SpikeCGS(GibbsModel):
         n_topics: int = 10,
         doc_topic_prior: float | np.ndarray = 0.1,
         topic_word_prior: float | np.ndarray = 0.01,
+        learn_prior: bool = False,
         max_iter: int = 200,
         backend: str = "rate",
         brian2_options: dict[str, Any] | None = None,
@@ -50,6 +54,7 @@ class SpikeCGS(GibbsModel):
             n_topics=n_topics,
             doc_topic_prior=doc_topic_prior,
             topic_word_prior=topic_word_prior,
+            learn_prior=learn_prior,
             max_iter=max_iter,
             backend=backend,
             random_state=random_state,

@@ -15,6 +15,7 @@ import numpy as np
 from brian_lda.corpus import document_batches
 from brian_lda.corpus.streams import DocumentBatch, DocumentSource
 from brian_lda.errors import CheckpointError, DivergenceError
+from brian_lda.estimators.learned_prior import LearnedPrior
 from brian_lda.estimators.protocols import BatchUpdates, EventDrivenNetwork, Resumable, Sampler
 from brian_lda.step_rules import EventStepRule
 
@@ -27,14 +28,22 @@ class Trainer(Resumable, Protocol):
     @property
     def phi(self) -> np.ndarray: ...
 
+    @property
+    def iterations_per_pass(self) -> int:
+        """Iterations that show every document once."""
+
     def iterate(self) -> int: ...
 
 
 class EventDrivenTrainer:
     """ed-SpikeLDA and ed-SpikePLSI: each iteration shows every token once, in random order.
 
-    `network` is either twin: the rate-level reference or the spiking network.
+    `network` is either twin: the rate-level reference or the spiking network. `epsilon` [word]
+    smooths Phi where it is read out, for networks that have no prior on Phi themselves. With
+    `visits` an iteration is so many passes, whose tokens are counted once.
     """
+
+    iterations_per_pass = 1
 
     def __init__(
         self,
@@ -43,24 +52,29 @@ class EventDrivenTrainer:
         docs: np.ndarray,
         seed: int,
         epsilon: np.ndarray,
+        visits: int = 1,
     ) -> None:
         self.network, self._words, self._docs, self._seed = network, words, docs, seed
-        self._epsilon = epsilon
+        self._epsilon, self._visits = epsilon, visits
         self._n_passes = 0
 
     def iterate(self) -> int:
+        for _ in range(self._visits):
+            self._pass()
+        require_finite(M__alpha=self.network.M__alpha, M__beta=self.network.M__beta)
+        return len(self._words)
+
+    def _pass(self) -> None:
         # The order depends on (seed, pass) alone, so that a resumed run sees the same tokens.
         rng = np.random.default_rng(np.random.SeedSequence([self._seed, 2, self._n_passes]))
         order = rng.permutation(len(self._words))
         self.network.present(self._words[order], self._docs[order])
         self.network.end_pass()
-        require_finite(M__alpha=self.network.M__alpha, M__beta=self.network.M__beta)
         self._n_passes += 1
-        return len(order)
 
     @property
     def phi(self) -> np.ndarray:
-        return read_out_phi(self.network.M__alpha, self._epsilon)
+        return read_out_phi(self.network.J__alpha, self._epsilon)
 
     @property
     def theta(self) -> np.ndarray:
@@ -81,14 +95,22 @@ class EventDrivenTrainer:
 
 
 class GibbsTrainer:
-    """SpikeCGS and CGS: each iteration resamples every token once, in corpus order."""
+    """SpikeCGS and CGS: each iteration resamples every token once, in corpus order.
 
-    def __init__(self, sampler: Sampler) -> None:
-        self.sampler = sampler
+    `prior` learns lambda, if it is to be learned.
+    """
+
+    iterations_per_pass = 1
+
+    def __init__(self, sampler: Sampler, prior: LearnedPrior | None = None) -> None:
+        self.sampler, self.prior = sampler, prior
 
     def iterate(self) -> int:
         self.sampler.sweep()
-        require_finite(phi=self.sampler.phi, theta=self.sampler.theta)
+        if self.prior is not None:
+            self.prior.after_iteration()
+        if not self.sampler.exact_counts:  # phi of many topics costs as much as a sweep over them
+            require_finite(phi=self.sampler.phi, theta=self.sampler.theta)
         return len(self.sampler.z)
 
     @property
@@ -101,38 +123,53 @@ class GibbsTrainer:
         return self.sampler.theta
 
     def state(self) -> dict[str, np.ndarray]:
-        return self.sampler.state()
+        learned = self.prior.state() if self.prior is not None else {}
+        return {**self.sampler.state(), **learned}
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
+        if self.prior is not None:  # first: the sampler's own weights hold lambda already
+            self.prior.set_state(state)
         self.sampler.set_state(state)
 
 
 class MiniBatchTrainer(Generic[Algorithm]):
-    """Algorithms with `update(counts)`: each iteration shows one mini-batch of documents."""
+    """Algorithms with `update(counts)`: each iteration shows one mini-batch of documents.
+
+    `visits` times in a row, each an update; its tokens are counted once. `prior`, if it is set,
+    learns lambda.
+    """
 
     def __init__(
-        self, algorithm: Algorithm, source: DocumentSource, batch_size: int, seed: int
+        self,
+        algorithm: Algorithm,
+        source: DocumentSource,
+        batch_size: int,
+        seed: int,
+        visits: int = 1,
     ) -> None:
         self.algorithm, self._source = algorithm, source
-        self._batch_size, self._seed = batch_size, seed
+        self._batch_size, self._seed, self._visits = batch_size, seed, visits
+        self.prior: LearnedPrior | None = None
         self._batches = self._batches_from(0)
         self._n_batches = 0
 
     def _batches_from(self, n_batches: int) -> Iterator[DocumentBatch]:
-        per_pass = -(-self._source.n_docs // self._batch_size)
-        n_pass, skip = divmod(n_batches, per_pass)
-        while True:
-            key = np.random.SeedSequence([self._seed, 2, n_pass]).generate_state(1)[0]
-            for i, batch in enumerate(document_batches(self._source, self._batch_size, int(key))):
-                if i >= skip:
-                    yield batch
-            n_pass, skip = n_pass + 1, 0
+        return _endless_batches(n_batches, self._source, self._batch_size, self._seed)
+
+    @property
+    def iterations_per_pass(self) -> int:
+        """Mini-batches that show every document once."""
+        return -(-self._source.n_docs // self._batch_size)
 
     def iterate(self) -> int:
         batch = next(self._batches)
-        self.algorithm.update(batch.counts)
+        for _ in range(self._visits):
+            self.algorithm.update(batch.counts)
         self._n_batches += 1
-        return int(batch.counts.sum())
+        n_tokens = int(batch.counts.sum())
+        if self.prior is not None and n_tokens:
+            self.prior.after_iteration()
+        return n_tokens
 
     @property
     def phi(self) -> np.ndarray:
@@ -144,12 +181,33 @@ class MiniBatchTrainer(Generic[Algorithm]):
         return getattr(getattr(self.algorithm, "parameters", None), "word_step", None)
 
     def state(self) -> dict[str, np.ndarray]:
-        return {**self.algorithm.state(), "n_batches": np.array([self._n_batches])}
+        learned = self.prior.state() if self.prior is not None else {}
+        return {**self.algorithm.state(), **learned, "n_batches": np.array([self._n_batches])}
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
+        if self.prior is not None:
+            self.prior.set_state(state)
         self.algorithm.set_state(state)
         self._n_batches = int(state["n_batches"][0])
         self._batches = self._batches_from(self._n_batches)
+
+
+def _endless_batches(
+    n_batches: int, source: DocumentSource, batch_size: int, seed: int
+) -> Iterator[DocumentBatch]:
+    """Mini-batches in passes without end, after the first `n_batches`.
+
+    No method: a trainer would refer to itself through its generator, and with the documents of a
+    call of `partial_fit` stay in memory until the garbage collector comes round.
+    """
+    per_pass = -(-source.n_docs // batch_size)
+    n_pass, skip = divmod(n_batches, per_pass)
+    while True:
+        key = np.random.SeedSequence([seed, 2, n_pass]).generate_state(1)[0]
+        for i, batch in enumerate(document_batches(source, batch_size, int(key))):
+            if i >= skip:
+                yield batch
+        n_pass, skip = n_pass + 1, 0
 
 
 def restore(trainer: Trainer, state: dict[str, np.ndarray]) -> None:
@@ -182,13 +240,15 @@ def softmax_rows(M: np.ndarray) -> np.ndarray:
     return p / p.sum(axis=1, keepdims=True)
 
 
-def read_out_phi(M__alpha: np.ndarray, epsilon: float | np.ndarray) -> np.ndarray:
-    """Tab. 1(c), phi_zw ~ exp M^alpha_zw, with the smoothing that topic neurons see; rows sum to 1.
+def read_out_phi(J__alpha: np.ndarray, epsilon: float | np.ndarray = 0.0) -> np.ndarray:
+    """Tab. 1(c), phi_zw ~ exp J_zw; rows sum to 1.
 
     Parameters
     ----------
-    M__alpha : float array [topic, word]
+    J__alpha : float array [topic, word]
+        What topic neurons see (`brian_lda.seen_weights`).
     epsilon : float or float array [word]
+        Added to each phi_z, where the network has no prior on Phi itself.
     """
-    phi = softmax_rows(M__alpha) + epsilon
+    phi = softmax_rows(J__alpha) + epsilon
     return phi / phi.sum(axis=1, keepdims=True)

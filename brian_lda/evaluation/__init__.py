@@ -10,12 +10,14 @@ from brian_lda.evaluation.topics import (
     top_word_ids,
     top_words,
 )
+from brian_lda.evaluation.variational import effective_counts, variational_phi
 
 __all__ = [
     "BINARY_GROUPS",
     "FLOOR",
     "HeldOutScore",
     "TopicMatch",
+    "effective_counts",
     "fold_in",
     "fold_in_gibbs",
     "heldout_perplexity",
@@ -24,4 +26,5 @@ __all__ = [
     "svm_accuracy",
     "top_word_ids",
     "top_words",
+    "variational_phi",
 ]

@@ -81,7 +81,8 @@ def race_account(
     elif in_batches:
         writes = 1.0 + K / doc_length  # C_zd; M^beta at the end of a local iteration
     else:
-        writes = K + (2.0 if gauge else float(V))  # M^beta of d; m and a, or M^alpha of the winner
+        of_winner = 3.0 if kind.prior == "map" else 2.0  # m, a, and what the prior of Phi brings
+        writes = K + (of_winner if gauge else float(V))  # M^beta of d; the winner's, or its M^alpha
     if in_batches:
         races_per_batch = races * batch_size * doc_length
         writes += K * V / races_per_batch + T / races  # the update; N_zw of the kept sweeps

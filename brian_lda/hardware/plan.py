@@ -22,7 +22,7 @@ from brian_lda.errors import ParameterError
 from brian_lda.estimators import TopicModel
 
 FLOAT_BYTES = 4  # a weight of 32 bits, the paper's "float"
-NEURON_STATE_BYTES = 32  # u_z, a_z, n_alpha, latency: four numbers of 64 bits
+NEURON_STATE_BYTES = 48  # u_z, a_z, s_z, Delta_z, n_alpha, latency: six numbers of 64 bits
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def plan_of_run(algorithm: str, model: TopicModel, corpus: Corpus) -> NetworkPla
     """
     n_docs = corpus.n_docs
     if not find_algorithm(algorithm, SPIKING).keeps_all_documents:
-        n_docs = min(model.batch_size, n_docs)
+        n_docs = min(model.documents_per_batch(corpus), n_docs)
     rule = type(getattr(model, "word_step", None)).__name__
     return NetworkPlan(
         algorithm=algorithm,

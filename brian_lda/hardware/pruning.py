@@ -100,9 +100,10 @@ def prune_and_continue(
         )
     model._check_vocabulary(corpus.counts)
     network = trainer.network
-    # Tab. 1(c) without our smoothing of the read-out: the weights that the network itself holds.
-    pruned = prune_words(softmax_rows(network.M__alpha), n_private)
-    initial = _on_manifold(network.state(), network.parameters.word_step)
+    # Tab. 1(c) without smoothing of the read-out: what the network's own topic neurons see.
+    J__alpha = network.J__alpha
+    pruned = prune_words(softmax_rows(J__alpha), n_private)
+    initial = _on_manifold(network.state(), J__alpha, network.parameters.word_step)
     pruned_network = model._network(network.parameters, corpus, model.seed_, initial, pruned=pruned)
     continued = copy.copy(model)
     continued.history_ = [dict(record) for record in model.history_]
@@ -113,16 +114,19 @@ def prune_and_continue(
     return continued
 
 
-def _on_manifold(state: dict[str, np.ndarray], word_step: Any) -> dict[str, np.ndarray]:
-    """The state with zeta(M^alpha_z.) = 1 for each topic.
+def _on_manifold(
+    state: dict[str, np.ndarray], J__alpha: np.ndarray, word_step: Any
+) -> dict[str, np.ndarray]:
+    """The state with zeta(J_z.) = 1 for each topic, J what its neuron sees: M^alpha and the prior.
 
-    shared_z is the log of a probability, so M^alpha_zw beside it must be one as well. Training
+    shared_z is the log of a probability, so J_zw beside it must be one as well. Training
     drives zeta to 1 by itself, but a short pre-training may end before: the shift by log zeta is
     ours, and tends to 0 with the length of the pre-training.
     """
     as_stored = ("m__alpha", "a__alpha", "w", "g", "levels")  # of the weights before the shift
     state = {key: value for key, value in state.items() if key not in as_stored}
-    M__alpha = state["M__alpha"]
-    log_zeta = np.logaddexp.reduce(M__alpha, axis=1, keepdims=True)
-    state["M__alpha"] = M__alpha - log_zeta
+    log_zeta = np.logaddexp.reduce(J__alpha, axis=1, keepdims=True)
+    state["M__alpha"] = state["M__alpha"] - log_zeta
+    if "s_alpha" in state:
+        state["s_alpha"] = state["s_alpha"] * np.exp(-log_zeta[:, 0])
     return state | word_step.shifted_memory(state, "alpha", log_zeta)

@@ -51,26 +51,49 @@ def padded(n_topics: int) -> int:
 
 
 @njit(inline="always")
+def block_sum(rate, b):
+    """Sum of the block that begins at b.
+
+    As a tree: that breaks the chain of dependent additions that a plain sum is.
+    """
+    return ((rate[b] + rate[b + 1]) + (rate[b + 2] + rate[b + 3])) + (
+        (rate[b + 4] + rate[b + 5]) + (rate[b + 6] + rate[b + 7])
+    )
+
+
+@njit(inline="always")
+def winner_in_block(rate, b, target):
+    """Where the sum of rates, cumulated from b, passes `target`; at most the last of the block.
+
+    Counts how many of the sums it passes: a loop that ends at the winner would be mispredicted.
+    """
+    two = rate[b] + rate[b + 1]
+    four = two + (rate[b + 2] + rate[b + 3])
+    six = four + (rate[b + 4] + rate[b + 5])
+    passed = 0  # one by one: without numba, True + True is True
+    passed += target >= rate[b]
+    passed += target >= two
+    passed += target >= two + rate[b + 2]
+    passed += target >= four
+    passed += target >= four + rate[b + 4]
+    passed += target >= six
+    passed += target >= six + rate[b + 6]
+    return b + passed
+
+
+@njit(inline="always")
 def draw_from_blocks(rate, total, n_topics, stream):
     """`draw_winner` for many topics: find the block of 8 first, then the topic in it.
 
-    `rate` is float32, its length a multiple of BLOCK. Adding eight rates as a tree breaks the chain
-    of dependent additions that a plain cumulated sum is. Rounding can push the target past the last
+    `rate` is float32, its length a multiple of BLOCK. Rounding can push the target past the last
     topic: that one wins then (probability about 1e-7).
     """
     target = np.float32(uniform(stream)) * total
     last_block = rate.shape[0] - BLOCK
     b = 0
-    while True:
-        block = ((rate[b] + rate[b + 1]) + (rate[b + 2] + rate[b + 3])) + (
-            (rate[b + 4] + rate[b + 5]) + (rate[b + 6] + rate[b + 7])
-        )
-        if target < block or b >= last_block:
-            break
+    block = block_sum(rate, b)
+    while b < last_block and target >= block:
         target -= block
         b += BLOCK
-    z = b
-    while z < b + BLOCK - 1 and target >= rate[z]:
-        target -= rate[z]
-        z += 1
-    return min(z, n_topics - 1)
+        block = block_sum(rate, b)
+    return min(winner_in_block(rate, b, target), n_topics - 1)

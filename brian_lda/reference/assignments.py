@@ -24,6 +24,8 @@ class AssignmentSampler:
     initial_assignments : int array [token], optional
     """
 
+    exact_counts = False  # whether counts are integers, rather than logarithms that are updated
+
     def __init__(
         self,
         words: np.ndarray,
@@ -50,6 +52,18 @@ class AssignmentSampler:
         check_tokens(self._words, self._docs, initial_assignments, n_words, n_docs, n_topics)
         self.z = np.array(initial_assignments, np.int32)
         self._n_words, self._n_docs = n_words, n_docs
+
+    @property
+    def C_zd(self) -> np.ndarray:
+        """Tokens of each document in each topic, int array [doc, topic]."""
+        return self._counts()[1]
+
+    def set_prior(self, lamda: np.ndarray) -> None:
+        """Go on with another lambda [topic] and the same assignments.
+
+        A sampler that keeps C_zd + lambda writes it anew.
+        """
+        self.lamda = dirichlet_vector(lamda, self.n_topics, "doc_topic_prior")
 
     def _counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """C_wz [topic, word], C_zd [doc, topic] and C_z [topic] of the assignments."""

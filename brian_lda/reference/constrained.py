@@ -15,6 +15,7 @@ from brian_lda.errors import ParameterError
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.activation import draw_winner
 from brian_lda.reference.event_driven import EventDrivenTwin
+from brian_lda.reference.event_driven_kernel import LARGEST_DECAY
 from brian_lda.reference.plasticity import flow, log_add, robbins_monro
 from brian_lda.reference.random_streams import uniform
 
@@ -101,7 +102,10 @@ class ConstrainedReference(EventDrivenTwin):
             self._offset__alpha,
             self._n_alpha,
             self._word_rule,
-            self._log_epsilon,
+            self._varphi,
+            self._per_token,
+            self._s_alpha,
+            self._Delta_alpha,
             self._beta,
             self._n_beta,
             self._doc_rule,
@@ -131,12 +135,14 @@ def _round(m, offset, levels, stream):
 
 @njit(cache=True)
 def _present_constrained(
-    words, docs, winners, m__alpha, offset, n_alpha, word_rule, log_epsilon,
+    words, docs, winners, m__alpha, offset, n_alpha, word_rule,
+    varphi, per_token, s, Delta,
     beta, n_beta, doc_rule, a, c,
     alive__alpha, alive__beta, chip, n_chips, loss, levels, stream,
 ):  # fmt: skip
     K = m__alpha.shape[1]
     u, rate = np.empty(K), np.empty(K)
+    Vbar, log_varphi, log_s = varphi.sum(), np.log(varphi), np.log(s)  # log 0: the paper's network
     word_arrived, doc_arrived = np.ones(n_chips, np.bool_), np.ones(n_chips, np.bool_)
     for i in range(words.shape[0]):
         w, d = words[i], docs[i]
@@ -152,8 +158,8 @@ def _present_constrained(
                 u[k] = -np.inf
                 if hears:
                     M = m__alpha[w, k] - offset[k]
-                    if log_epsilon[w] > -np.inf:
-                        M = log_add(M, log_epsilon[w])  # J, what the topic neuron sees
+                    if log_varphi[w] + log_s[k] > -np.inf:
+                        M = log_add(M, log_varphi[w] + log_s[k])  # J, what the topic neuron sees
                     u[k] = M + beta[d, k]
                 top = max(top, u[k])
         total = 0.0
@@ -164,9 +170,15 @@ def _present_constrained(
         winners[i] = z
 
         eta = robbins_monro(n_alpha[z], word_rule[1], word_rule[2], word_rule[3], word_rule[4])
-        m = log_add(m__alpha[w, z], offset[z] + eta + np.log(-np.expm1(-eta)))
+        waited = (Delta[z] + 1.0) * per_token  # Delta/N
+        decay = 1.0 + Vbar * waited
+        step = min(decay * eta, eta + LARGEST_DECAY)
+        gain = -np.expm1(-step)
+        m = log_add(m__alpha[w, z], offset[z] + step + np.log(gain / decay))
         m__alpha[w, z] = _round(m, offset[z], levels, stream)
-        offset[z] += eta
+        offset[z] += step
+        s[z] += gain * (waited / decay - s[z])
+        log_s[z] = np.log(s[z])
         n_alpha[z] += 1.0
 
         eta = robbins_monro(n_beta[d], doc_rule[1], doc_rule[2], doc_rule[3], doc_rule[4]) / a[d]
@@ -176,7 +188,9 @@ def _present_constrained(
                 doc_arrived[j] = doc_arrived[j] and heard
         for k in range(K):
             if k == z or doc_arrived[chip[k]]:
+                Delta[k] += 1.0  # a token that the chip knows to have found its winner
                 drive = c[d, k] + (1.0 if k == z else 0.0)
                 M = flow(beta[d, k], drive, a[d], eta)
                 beta[d, k] = _round(M, 0.0, levels, stream)
+        Delta[z] = 0.0
         n_beta[d] += 1.0

@@ -7,7 +7,8 @@ For each token (w, d): z ~ softmax(M^alpha_zw + M^beta_zd) [Alg. 1], then
     \qquad \forall w \text{ of the winner}
 
 and the rule of M^beta in `ed_spike_lda` or `ed_spike_plsi`, or their exact flow
-(`brian_lda.reference.plasticity`). All right-hand sides use the values before the token.
+(`brian_lda.reference.plasticity`). All right-hand sides use the values before the token. What a
+prior on Phi adds is in `event_driven_kernel`.
 
 Two ways of storing what the law only sees as M, both exact:
 
@@ -32,6 +33,7 @@ from brian_lda.initial_weights import initial_state, word_prior_vector
 from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.event_driven_kernel import LOG_TINY, present_tokens, word_rates
 from brian_lda.reference.random_streams import new_stream
+from brian_lda.seen_weights import seen_weights
 from brian_lda.step_rules import EventStepRule
 
 Order = Literal["C", "F"]  # of the weights in memory
@@ -74,10 +76,8 @@ class EventDrivenTwin:
         if pruned is not None:
             pruned.require_shape(parameters.n_topics, n_words)
             self._private, self._shared = np.array(pruned.private.T, order="C"), pruned.shared
-        epsilon = word_prior_vector(parameters.epsilon, n_words, "epsilon")
-        with np.errstate(divide="ignore"):
-            self._log_epsilon = np.log(epsilon)  # -inf: the paper's network
-        self._epsilon = epsilon
+        self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
+        self._per_token = 1.0 / parameters.n_tokens(doc_lengths)
         self._rates: tuple[np.ndarray, np.ndarray] | None = None
         self._a, self._c = parameters.doc_drive(np.asarray(doc_lengths))
         self._stream = new_stream(seed, 1)
@@ -134,8 +134,10 @@ class EventDrivenTwin:
             self.parameters.gauge,
             self._private,
             self._shared,
-            self._epsilon,
-            self._log_epsilon,
+            self._varphi,
+            self._per_token,
+            self._s_alpha,
+            self._Delta_alpha,
             *self._rates,
             self._beta,
             self._beta_as_rate,
@@ -166,11 +168,19 @@ class EventDrivenTwin:
 
     @property
     def M__alpha(self) -> np.ndarray:
-        """Weights of the word synapses, [topic, word]; where pruned, the shared synapse's."""
+        """Weights of the word synapses, [topic, word]; where pruned, the shared synapse's.
+
+        The prior on Phi is not part of them.
+        """
         M__alpha = np.ascontiguousarray((self._m__alpha - self._offset__alpha).T)
         if self.pruned is None:
             return M__alpha
         return np.where(self.pruned.private, M__alpha, self.pruned.shared[:, None])
+
+    @property
+    def J__alpha(self) -> np.ndarray:
+        """What topic neurons see of them, [topic, word] (`seen_weights`)."""
+        return seen_weights(self.M__alpha, self._s_alpha, self.parameters, self.pruned)
 
     @property
     def M__beta(self) -> np.ndarray:
@@ -193,6 +203,9 @@ class EventDrivenTwin:
             "n_beta": self._n_beta.copy(),
             "stream": self._stream.copy(),
         }
+        if self.parameters.smoothed:
+            state["s_alpha"] = self._s_alpha.copy()
+            state["Delta_alpha"] = self._Delta_alpha.copy()
         if self.parameters.gauge:
             state["m__alpha"] = np.array(self._m__alpha.T, order="C")
             state["a__alpha"] = self._offset__alpha.copy()
@@ -228,6 +241,9 @@ class EventDrivenTwin:
             self._beta = np.exp(M__beta) if self._beta_as_rate else M__beta
         self._n_alpha = np.array(state["n_alpha"], np.float64)
         self._n_beta = np.array(state["n_beta"], np.float64)
+        nothing = np.zeros(self.parameters.n_topics)
+        self._s_alpha = np.array(state.get("s_alpha", nothing), np.float64)
+        self._Delta_alpha = np.array(state.get("Delta_alpha", nothing), np.float64)
         if "stream" in state:
             self._stream = np.array(state["stream"], np.uint64)
         self._word_memory = _synapse_memory(self.parameters.word_step, state, "alpha", order)

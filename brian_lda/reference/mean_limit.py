@@ -18,6 +18,27 @@ With pi^(w, d, z) = pi(w, d) p(h_z = 1 | w, d; M), p the softmax of u_z = M^alph
 
 One time unit s is one token (event-driven) or one document (semi) at step size 1.
 
+The prior on Phi, ours, is Dirichlet(varphi + 1) on each phi_z. Here M^alpha stands for log P_zw,
+all that a topic neuron sees (J in the networks). With N tokens or D documents and
+Vbar = sum_w varphi_w, its equation gets the term that M^beta has from lambda:
+
+.. math::
+    \tfrac{d}{ds} M^\alpha_{zw} &= \big[\hat\pi(w, z) + \tfrac{\varphi_w}{N}\big]\,
+        e^{-M^\alpha_{zw}} - \hat\pi(z) - \tfrac{\bar V}{N} \\
+    \tfrac{d}{ds} M^\alpha_{zw} &= \big[\mathbb{E}\,C_{d,z,w} + \tfrac{\varphi_w}{D}\big]\,
+        e^{-M^\alpha_{zw}} - \mathbb{E}\,C_{d,z} - \tfrac{\bar V}{D}
+        \qquad\text{(semi-SpikeLDA)}
+
+The sum over words gives d zeta/ds = -(pi^(z) + Vbar/N) (zeta - 1): it falls onto 1 as before, and
+faster. On zeta = 1 write g_w = (pi^(w, z) + varphi_w/N)/P_zw. This is dF/dP_zw of
+
+.. math:: F = L + \tfrac1N \sum_{z, w} \varphi_w \log \phi_{zw}
+
+by Fisher's identity, and the flow is dP_zw/ds = P_zw (g_w - sum_v P_zv g_v): the natural gradient.
+So dF/ds = sum_z Var_{w ~ P_z}(g_w) >= 0 (and M^beta adds its own share), with equality only where
+P_zw = (n_zw + varphi_w)/(N_z + Vbar), n_zw = N pi^(w, z): the equations of the MAP.
+`docs/smoothing.md` has the rule of a spike of which this is the mean.
+
 Where we differ: the appendix prints L^semi = E_q[C_dzw] log p(w|z) with q = p(z_d|w_d; M) and calls
 the rest of log p(W|Phi, lambda), the entropy of q included, a constant [appendix, "Derivation of
 Eq. (semi ELBO)"]. It is constant only for fixed q, and q moves with M^alpha. Both have the same
@@ -36,7 +57,8 @@ from scipy.integrate import solve_ivp
 from scipy.special import gammaln, logsumexp
 
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import EventDrivenParameters, dirichlet_vector
+from brian_lda.initial_weights import word_prior_vector
+from brian_lda.parameters import EventDrivenParameters, check_word_prior, dirichlet_vector
 
 LARGEST_ENUMERATION = 100_000  # assignments of one document, K ** N_d
 
@@ -91,7 +113,7 @@ class EventDrivenMeanLimit:
     Parameters
     ----------
     parameters : EventDrivenParameters
-        K and lambda (None: pLSI); the step rules play no part.
+        K, lambda (None: pLSI), varphi and N; the step rules play no part.
     counts : array [doc, word]
         The environment: pi(w, d) = counts / sum of counts, N_d = row sums. At least one token per
         document.
@@ -105,16 +127,14 @@ class EventDrivenMeanLimit:
                 f"document; found shape {counts.shape} with row sums "
                 f"{counts.sum(axis=-1).tolist()}."
             )
-        if parameters.smoothed:
-            raise ParameterError(
-                "the ML-ODE is that of the paper's network, epsilon = 0; found epsilon > 0."
-            )
         self.parameters = parameters
         self.kappa = parameters.kappa
         self.pi = counts / counts.sum()
         self._pi_d = self.pi.sum(axis=1)
         self._doc_lengths = counts.sum(axis=1)
         self._a, self._c = parameters.doc_drive(self._doc_lengths)
+        varphi = word_prior_vector(parameters.topic_word_prior, counts.shape[1])
+        self._varphi = varphi / parameters.n_tokens(self._doc_lengths)  # a token
 
     def posterior(self, M: Weights) -> np.ndarray:
         """p(h_z = 1 | w, d; M), the softmax of u [Eq. (topic inference)]; [doc, word, topic]."""
@@ -126,8 +146,9 @@ class EventDrivenMeanLimit:
         pi_hat = self.pi[:, :, None] * self.posterior(M)
         pi_zw, pi_dz = pi_hat.sum(axis=0).T, pi_hat.sum(axis=1)
         drive = pi_dz + self._pi_d[:, None] * self._c
+        drive__alpha = pi_zw + self._varphi
         return Weights(
-            _over_exp(pi_zw, M.M__alpha) - pi_zw.sum(axis=1, keepdims=True),
+            _over_exp(drive__alpha, M.M__alpha) - drive__alpha.sum(axis=1, keepdims=True),
             _over_exp(drive, M.M__beta) - (self._pi_d * self._a)[:, None],
         )
 
@@ -136,13 +157,13 @@ class EventDrivenMeanLimit:
 
         L^lda = E_pi(w,d) [ log p(x_w = 1 | x_d = 1; M) + 1/N_d log p(M^beta_.d; lambda) ], where
         log p(M^beta_.d; lambda) = sum_z (lambda_z - 1) M^beta_zd - exp M^beta_zd up to a constant.
-        L^plsi has no prior.
+        L^plsi has no prior. With varphi > 0 also 1/N sum_zw varphi_w log phi_zw.
         """
         log_phi = M.M__alpha - logsumexp(M.M__alpha, axis=1, keepdims=True)
         log_theta = M.M__beta - logsumexp(M.M__beta, axis=1, keepdims=True)
         log_p = logsumexp(log_phi.T[None, :, :] + log_theta[:, None, :], axis=2)
         seen = self.pi > 0
-        value = float(self.pi[seen] @ log_p[seen])
+        value = float(self.pi[seen] @ log_p[seen]) + _log_prior_of(log_phi, self._varphi)
         if self.parameters.doc_topic_prior is not None:
             lamda = self.parameters.doc_topic_prior
             log_prior = ((lamda - 1.0) * M.M__beta - np.exp(M.M__beta)).sum(axis=1)
@@ -160,12 +181,20 @@ class SemiMeanLimit:
     n_topics : int
     doc_topic_prior : float or float array [topic]
         lambda > 0.
+    topic_word_prior : float or float array [word]
+        varphi >= 0.
     """
 
     def __init__(
-        self, documents: list[list[int]], n_topics: int, doc_topic_prior: float | np.ndarray
+        self,
+        documents: list[list[int]],
+        n_topics: int,
+        doc_topic_prior: float | np.ndarray,
+        topic_word_prior: float | np.ndarray = 0.0,
     ) -> None:
         self.n_topics = n_topics
+        check_word_prior(topic_word_prior)
+        self._varphi = np.asarray(topic_word_prior, np.float64) / len(documents)  # a document
         self.lamda = dirichlet_vector(doc_topic_prior, n_topics, "doc_topic_prior")
         self._documents = []
         for d, words in enumerate(documents):
@@ -201,19 +230,17 @@ class SemiMeanLimit:
 
     def derivative(self, M: Weights) -> Weights:
         """Mean of Eq. (semi-likelihood discrete dynamics)."""
-        C = self.expected_counts(M.M__alpha)
+        drive = self.expected_counts(M.M__alpha) + self._varphi
         return Weights(
-            _over_exp(C, M.M__alpha) - C.sum(axis=1, keepdims=True), np.zeros_like(M.M__beta)
+            _over_exp(drive, M.M__alpha) - drive.sum(axis=1, keepdims=True),
+            np.zeros_like(M.M__beta),
         )
 
     def objective(self, M: Weights) -> float:
-        """E_pi(d) log p(w_d | Phi, lambda), Phi the normalised exp M^alpha."""
+        """E_pi(d) log p(w_d | Phi, lambda) + 1/D sum varphi_w log phi_zw, Phi ~ exp M^alpha."""
         log_phi = M.M__alpha - logsumexp(M.M__alpha, axis=1, keepdims=True)
-        return float(
-            np.mean(
-                [logsumexp(prior + log_phi[z, w].sum(axis=1)) for w, z, prior in self._documents]
-            )
-        )
+        documents = [logsumexp(p + log_phi[z, w].sum(axis=1)) for w, z, p in self._documents]
+        return float(np.mean(documents)) + _log_prior_of(log_phi, self._varphi)
 
     def expected_log_likelihood(self, M: Weights) -> float:
         """L^semi as the appendix prints it (see the top of this file); it need not rise."""
@@ -277,6 +304,12 @@ def solve(
         zeta(weights.M__beta),
         np.array([mean_limit.objective(M) for M in path]),
     )
+
+
+def _log_prior_of(log_phi: np.ndarray, varphi: np.ndarray) -> float:
+    """sum_zw varphi_w log phi_zw; words without a prior may have phi = 0."""
+    log_phi, varphi = np.broadcast_arrays(log_phi, varphi)
+    return float(varphi[varphi > 0] @ log_phi[varphi > 0])
 
 
 def _over_exp(numerator: np.ndarray, M: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ class MiniBatchLearner:
         raise NotImplementedError
 
     def set_corpus_size(self, n_training_tokens: float) -> None:
-        """Fix epsilon for a corpus of this many tokens."""
+        """A pass has so many tokens."""
         self.words.set_corpus_size(n_training_tokens)
 
     @property

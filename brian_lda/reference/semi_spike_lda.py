@@ -9,12 +9,17 @@ For each document of a mini-batch, semi-CGS with Phi fixed: exp M^beta_zd = C_zd
 
 of which the last T are counted into N_zw. Then M^alpha is updated (`word_weights`).
 
+With many topics a document is swept over the list of its own topics (`semi_cgs_lists`): the same
+law, with other random numbers.
+
 The kernel carries exp M^beta, in which tau_1 and tau_2 are exactly -1 and +1. The first assignment
 of each token is drawn from the same law given the tokens before it (Alg. 4 leaves it open): closer
 to the posterior than a uniform draw, at the price of one sweep.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numba import get_num_threads, get_thread_id, njit, prange
@@ -23,10 +28,19 @@ from brian_lda.reference.activation import draw_from_blocks, padded
 from brian_lda.reference.document_batch import BatchTokens
 from brian_lda.reference.mini_batch import MiniBatchReference
 from brian_lda.reference.random_streams import substream_state
+from brian_lda.reference.semi_cgs_lists import new_list, prefers_list, sums_of_prior, sweep_list
 
 
 class SemiSpikeLDAReference(MiniBatchReference):
-    """Rate-level twin of the semi-SpikeLDA network; parameters as in `MiniBatchReference`."""
+    """Rate-level twin of the semi-SpikeLDA network; parameters as in `MiniBatchReference`.
+
+    Attributes
+    ----------
+    C_zd : int32 array [doc, topic]
+        Of the documents of the latest mini-batch that held any token, after their last sweep.
+    """
+
+    C_zd: np.ndarray
 
     def _infer(
         self, batch: BatchTokens, rates: np.ndarray, key: np.random.SeedSequence
@@ -34,7 +48,19 @@ class SemiSpikeLDAReference(MiniBatchReference):
         K, T = self.parameters.n_topics, self.parameters.local_iterations
         lamda = np.zeros(padded(K), np.float32)
         lamda[:K] = self.parameters.doc_topic_prior
-        return semi_cgs_counts(batch, rates, lamda, K, burn_in=T, kept=T, key=key)
+        C_zd = np.empty((batch.n_docs, padded(K)), np.int32)
+        N_zw = semi_cgs_counts(batch, rates, lamda, K, burn_in=T, kept=T, key=key, C_zd=C_zd)
+        self.C_zd = C_zd[:, :K]
+        return N_zw
+
+    @property
+    def lamda(self) -> np.ndarray:
+        """lambda [topic] as of now."""
+        return self.parameters.doc_topic_prior
+
+    def set_prior(self, lamda: np.ndarray) -> None:
+        """Go on with another lambda [topic], from the next mini-batch on."""
+        self.parameters = replace(self.parameters, doc_topic_prior=lamda)
 
 
 def semi_cgs_counts(
@@ -46,6 +72,8 @@ def semi_cgs_counts(
     burn_in: int,
     kept: int,
     key: np.random.SeedSequence,
+    C_zd: np.ndarray | None = None,
+    _by_list: bool | None = None,
 ) -> np.ndarray:
     """Semi-CGS on each document of a mini-batch, in parallel.
 
@@ -58,34 +86,41 @@ def semi_cgs_counts(
     n_topics, burn_in, kept : int
     key : SeedSequence
         Fixes the draws of every document.
+    C_zd : int32 array [doc, padded topic], optional
+        Takes the counts of each document after its last sweep.
+    _by_list : bool, optional
+        For tests: all documents by lists of topics, or none; default: each as `prefers_list` says.
 
     Returns
     -------
     int32 array [batch word, padded topic]
         N_zw, summed over the kept sweeps.
     """
+    by_list = prefers_list(n_topics, np.diff(batch.first_token), lamda)
+    if _by_list is not None:
+        by_list[:] = _by_list
     z = np.empty(batch.n_tokens, np.int32)
     per_thread = np.zeros((get_num_threads(), *rates.shape), np.int32)
+    C_zd = np.empty((batch.n_docs, rates.shape[1]), np.int32) if C_zd is None else C_zd
     _semi_cgs(
-        batch.start, batch.local_word, batch.count, batch.first_token, rates, lamda,
-        n_topics, burn_in, kept, key.generate_state(1, np.uint64)[0], z, per_thread,
+        batch.start, batch.local_word, batch.count, batch.first_token, by_list, rates, lamda,
+        n_topics, burn_in, kept, key.generate_state(1, np.uint64)[0], z, per_thread, C_zd,
     )  # fmt: skip
+    if len(per_thread) == 1:
+        return per_thread[0]
     return per_thread.sum(axis=0, dtype=np.int32)  # integers: the order of threads is no matter
 
 
 @njit(cache=True, fastmath={"nsz", "arcp", "contract", "reassoc"})
-def sweep_document(
-    local_word, count, rates, lamda, n_topics, is_first, C_z, z, N_zw, is_kept, rate, stream
-):
+def sweep_document(local_word, count, rates, lamda, n_topics, is_first, C_z, z, rate, stream):
     """One sweep of semi-CGS over a document; exp M^beta = C_z + lamda.
 
-    `C_z` [padded topics] float32, `z` [token] and `N_zw` [word, padded topics] are updated.
+    `C_z` [padded topics] float32 and `z` [token] are updated; `rate` [padded topics] is scratch.
     """
     one = np.float32(1.0)
     i = 0
     for j in range(local_word.shape[0]):
         word_rate = rates[local_word[j]]
-        kept_counts = N_zw[local_word[j]]
         for _ in range(count[j]):
             if not is_first:
                 C_z[z[i]] -= one  # tau_1: negative phase
@@ -97,26 +132,61 @@ def sweep_document(
             new = draw_from_blocks(rate, total, n_topics, stream)
             C_z[new] += one  # tau_2: positive phase
             z[i] = new
-            if is_kept:
-                kept_counts[new] += 1
             i += 1
+
+
+@njit(cache=True)
+def count_winners(local_word, count, z, N_zw):
+    """Add the assignments of a document to N_zw [word, padded topics].
+
+    Apart from the sweep, whose draws would each wait for a counter far away in memory.
+    """
+    i = 0
+    for j in range(local_word.shape[0]):
+        N_z = N_zw[local_word[j]]
+        for _ in range(count[j]):
+            N_z[z[i]] += 1
+            i += 1
+
+
+@njit(cache=True)
+def _infer_over_all_topics(
+    local_word, count, rates, lamda, n_topics, burn_in, kept, z, N_zw, stream
+):
+    """All sweeps over a document, which cost O(K) a token."""
+    C_z = np.zeros(rates.shape[1], np.float32)
+    rate = np.empty(rates.shape[1], np.float32)
+    for s in range(burn_in + kept + 1):  # sweep 0 draws the first assignments
+        sweep_document(local_word, count, rates, lamda, n_topics, s == 0, C_z, z, rate, stream)
+        if s > burn_in:
+            count_winners(local_word, count, z, N_zw)
+
+
+@njit(cache=True)
+def _infer_by_list(local_word, count, rates, lamda, n_topics, burn_in, kept, z, N_zw, stream):
+    """All sweeps over a document, which cost O(topics of the document) a token."""
+    topic_list = new_list(n_topics, z.shape[0])
+    prior_sums = sums_of_prior(local_word, rates, lamda)
+    for s in range(burn_in + kept + 1):
+        sweep_list(local_word, count, rates, lamda, prior_sums, s == 0, topic_list, z, stream)
+        if s > burn_in:
+            count_winners(local_word, count, z, N_zw)
 
 
 @njit(cache=True, parallel=True)
 def _semi_cgs(
-    start, local_word, count, first_token, rates, lamda, n_topics, burn_in, kept, seed, z, N_zw
-):
-    width = rates.shape[1]
+    start, local_word, count, first_token, by_list, rates, lamda, n_topics, burn_in, kept, seed, z,
+    N_zw, C_zd,
+):  # fmt: skip
     for d in prange(start.shape[0] - 1):
         stream = np.empty(1, np.uint64)
         stream[0] = substream_state(seed, d)
-        C_z = np.zeros(width, np.float32)
-        rate = np.empty(width, np.float32)
-        entries = slice(start[d], start[d + 1])
-        z_d = z[first_token[d] : first_token[d + 1]]
-        counted = N_zw[get_thread_id()]
-        for s in range(burn_in + kept + 1):  # sweep 0 draws the first assignments
-            sweep_document(
-                local_word[entries], count[entries], rates, lamda, n_topics, s == 0,
-                C_z, z_d, counted, s > burn_in, rate, stream,
-            )  # fmt: skip
+        entries, tokens = slice(start[d], start[d + 1]), slice(first_token[d], first_token[d + 1])
+        document = (local_word[entries], count[entries], rates, lamda, n_topics, burn_in, kept)
+        if by_list[d]:
+            _infer_by_list(*document, z[tokens], N_zw[get_thread_id()], stream)
+        else:
+            _infer_over_all_topics(*document, z[tokens], N_zw[get_thread_id()], stream)
+        C_zd[d] = 0
+        for topic in z[tokens]:
+            C_zd[d, topic] += 1

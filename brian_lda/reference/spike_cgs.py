@@ -75,6 +75,11 @@ class SpikeCGSReference(LogCountSampler):
             self._M__alpha, self._M__beta, self._b, self._stream,
         )  # fmt: skip
 
+    def set_prior(self, lamda: np.ndarray) -> None:
+        """As in `AssignmentSampler`."""
+        super().set_prior(lamda)
+        self._M__beta = np.log(self.C_zd + self.lamda)
+
     @property
     def M__alpha(self) -> np.ndarray:
         """log(C_wz + varphi_w), [topic, word]."""

@@ -10,8 +10,13 @@ or its exact flow p <- e^{-s_z} p + (1 - e^{-s_z}) N_zw/N_z for p = exp M^alpha.
 `RobbinsMonro`, s_z = sum of eta_n over the N_z/T spikes of topic neuron z in the batch, so that
 the mini-batch moves as far as its tokens one by one would.
 
-Stored as p_zw = exp(-a_z) q_zw (the gauge form): decay is one number per topic neuron, and a batch
-touches only the words that it contains.
+Prior of Phi (ours, `docs/smoothing.md`): a pass over the N training tokens brings each synapse
+varphi_w counts that no token caused. A mini-batch is a share of that pass, its T sweeps bring
+T n/N varphi_w, n its tokens: they are part of N_zw, and with their sum over words of N_z. The flow
+then climbs the likelihood with a Dirichlet prior on Phi, and no synapse falls silent for good.
+
+Stored as p_zw = exp(-a_z) q_zw + varphi_w b_z (the gauge form): decay is one number per topic
+neuron, what the prior has brought another, and a batch touches only the words that it contains.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ import numpy as np
 from numba import njit
 
 from brian_lda.errors import DivergenceError
-from brian_lda.initial_weights import word_prior_vector, word_smoothing
+from brian_lda.initial_weights import word_prior_vector
 from brian_lda.parameters import BatchParameters
 from brian_lda.reference.activation import padded
 from brian_lda.step_rules import RobbinsMonro
@@ -40,7 +45,7 @@ class WordWeights:
     seed : int
         Seeds the initial weights, N(1, 1) as in the paper.
     n_training_tokens : float
-        N in epsilon = varphi K / N (see `BatchParameters.topic_word_prior`).
+        N, the tokens of a pass: how often the prior of Phi counts.
     """
 
     def __init__(
@@ -53,41 +58,45 @@ class WordWeights:
         self._q = np.zeros((n_words, padded(K)))
         self._q[:, :K] = np.exp(M__alpha.T)
         self._a = np.zeros(padded(K))
+        self._b = np.zeros(K)  # what the prior has brought, per count of varphi
         self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
         self._v = None if parameters.word_step.per_neuron else np.zeros_like(self._q)
         self.n_spikes = np.zeros(K)
         self.set_corpus_size(n_training_tokens)
 
     def set_corpus_size(self, n_training_tokens: float) -> None:
-        """Fix epsilon for a corpus of this many tokens."""
-        K, n_words = self.parameters.n_topics, len(self._varphi)
-        self.epsilon = word_smoothing(self._varphi, K, n_words, n_training_tokens)
+        """A pass has so many tokens."""
+        self._n_training_tokens = max(n_training_tokens, 1.0)
 
     @property
     def M__alpha(self) -> np.ndarray:
-        """The weights [topic, word]; the smoothing epsilon is not part of them."""
+        """The weights [topic, word], what the prior has brought included."""
         K = self.parameters.n_topics
         with np.errstate(divide="ignore"):
-            return np.maximum((np.log(self._q[:, :K]) - self._a[:K]).T, _LOG_TINY)
+            M = (np.log(self._q[:, :K]) - self._a[:K]).T
+            if self._b.any():
+                M = np.logaddexp(M, np.log(np.outer(self._b, self._varphi)))
+        return np.maximum(M, _LOG_TINY)
 
     @M__alpha.setter
     def M__alpha(self, M__alpha: np.ndarray) -> None:
         self._q[:, : self.parameters.n_topics] = np.exp(M__alpha.T)
         self._a[:] = 0.0
+        self._b[:] = 0.0
 
     @property
     def phi(self) -> np.ndarray:
-        """Normalised smoothed rates, [topic, word]."""
-        p = np.exp(self.M__alpha) + self.epsilon
+        """Tab. 1(d): exp M^alpha, normalised, [topic, word]."""
+        p = np.exp(self.M__alpha)
         return p / p.sum(axis=1, keepdims=True)
 
     def rates(self, words: np.ndarray) -> np.ndarray:
-        """exp(M^alpha) + epsilon of these words, float32 [len(words), padded topics].
+        """exp M^alpha of these words, float32 [len(words), padded topics].
 
         Each row is scaled by its largest entry: a race between topics for one word does not see
         a factor common to all topics, and float32 must not underflow.
         """
-        return _rates(self._q, self._a, self.epsilon, words, self.parameters.n_topics)
+        return _rates(self._q, self._a, self._b, self._varphi, words)
 
     def update(self, words: np.ndarray, N_zw: np.ndarray, n_docs: int, n_kept: int) -> None:
         """One update from the counts of a mini-batch.
@@ -102,11 +111,15 @@ class WordWeights:
             |D| and T of the mini-batch.
         """
         K = self.parameters.n_topics
-        N_z = N_zw.sum(axis=0)[:K].astype(np.float64)
+        of_tokens = N_zw.sum(axis=0)[:K].astype(np.float64)
+        share = of_tokens.sum() / self._n_training_tokens  # T n/N
+        N_z = of_tokens + share * self._varphi.sum()
         rule = self.parameters.word_step
+        if not (isinstance(rule, RobbinsMonro) and self._is_flow) and self._varphi.any():
+            words, N_zw = self._with_prior(words, N_zw, share)
         if isinstance(rule, RobbinsMonro):
             s = rule.sum_of_steps(self.n_spikes, N_z / n_kept)
-            finite = self._update_per_neuron(words, N_zw, N_z, s)
+            finite = self._update_per_neuron(words, N_zw, N_z, s, share)
         else:
             everything = np.zeros((self._q.shape[0], K))
             everything[words] = N_zw[:, :K]
@@ -123,8 +136,16 @@ class WordWeights:
                 "a smaller word_step."
             )
 
+    def _with_prior(
+        self, words: np.ndarray, N_zw: np.ndarray, share: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """All words and their counts, those of the prior added: only the flow can keep it apart."""
+        counts = np.repeat(share * self._varphi[:, None], N_zw.shape[1], axis=1)
+        counts[words] += N_zw
+        return np.arange(len(counts), dtype=np.int32), counts
+
     def _update_per_neuron(
-        self, words: np.ndarray, N_zw: np.ndarray, N_z: np.ndarray, s: np.ndarray
+        self, words: np.ndarray, N_zw: np.ndarray, N_z: np.ndarray, s: np.ndarray, share: float
     ) -> bool:
         """Returns whether every weight is still finite."""
         fired = np.flatnonzero(N_z)
@@ -145,6 +166,8 @@ class WordWeights:
             gain[long] = -np.expm1(-s[long])
             gain[fired] /= N_z[fired]
             _grow_flow(self._q, words, N_zw, gain)
+            self._b[fired] *= np.exp(-s[fired])
+            self._b[fired] -= np.expm1(-s[fired]) * share / N_z[fired]
             s = s.copy()
             s[long] = 0.0
             finite = True
@@ -160,14 +183,15 @@ class WordWeights:
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next update depends on.
 
-        "M__alpha" is for the other twin; "q__alpha" and "a__alpha", in which the weights are
-        stored, let this one go on to the last bit.
+        "M__alpha" is for the other twin; "q__alpha", "a__alpha" and "b__alpha", in which the
+        weights are stored, let this one go on to the last bit.
         """
         K = self.parameters.n_topics
         state = {
             "M__alpha": self.M__alpha,
             "q__alpha": self._q[:, :K].T.copy(),
             "a__alpha": self._a[:K].copy(),
+            "b__alpha": self._b.copy(),
             "n_spikes": self.n_spikes.copy(),
         }
         if self._v is not None:
@@ -180,6 +204,7 @@ class WordWeights:
         if "q__alpha" in state:
             self._q[:, :K] = state["q__alpha"].T
             self._a[:K] = state["a__alpha"]
+            self._b[:] = state["b__alpha"]
         else:
             self.M__alpha = state["M__alpha"]
         self.n_spikes = np.array(state["n_spikes"], np.float64)
@@ -188,7 +213,8 @@ class WordWeights:
 
 
 @njit(cache=True)
-def _rates(q, a, epsilon, words, n_topics):
+def _rates(q, a, b, varphi, words):
+    n_topics = b.shape[0]
     out = np.zeros((words.shape[0], q.shape[1]), np.float32)
     decay = np.exp(-a)
     row = np.empty(n_topics)
@@ -196,7 +222,7 @@ def _rates(q, a, epsilon, words, n_topics):
         w = words[i]
         top = 0.0
         for z in range(n_topics):
-            row[z] = q[w, z] * decay[z] + epsilon[w]
+            row[z] = q[w, z] * decay[z] + varphi[w] * b[z]
             top = max(top, row[z])
         for z in range(n_topics):
             out[i, z] = row[z] / top if top > 0.0 else 1.0

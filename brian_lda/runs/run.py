@@ -225,7 +225,8 @@ def finish_run(
         stop.requested = True
     finally:
         bar.close()
-    interrupted = stop.requested and model.n_iter_ < model.max_iter
+    ended = model.n_iter_ >= model.max_iterations_ or "stopped" in model.history_[-1]
+    interrupted = stop.requested and not ended
     if interrupted and saver and model.between_iterations_:
         saver.save(model)
     metrics = run_metrics(model, config, split, interrupted=interrupted)
@@ -293,6 +294,7 @@ def run_metrics(
         "n_topics": config.n_topics,
         "seed": config.seed,
         "iterations": model.n_iter_,
+        "stopped": last.get("stopped"),
         "interrupted": interrupted,
         "perplexity": score.perplexity,
         # the paper's estimator for samplers (Asuncion 2009), beside the one common to all

@@ -9,6 +9,7 @@ import numpy as np
 from brian_lda.circuit.circuit import Sizes
 from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters, PrunedWords
+from brian_lda.seen_weights import seen_weights
 from brian_lda.simulation.model_choice import model_for
 from brian_lda.simulation.recording import Recording, Spikes
 from brian_lda.simulation.spiking_network import SpikingNetwork
@@ -87,8 +88,19 @@ class EventDrivenSpiking:
 
     @property
     def M__alpha(self) -> np.ndarray:
-        """Weights of the word synapses, [topic, word]; where pruned, the shared synapse's."""
+        """Weights of the word synapses, [topic, word]; where pruned, the shared synapse's.
+
+        The prior on Phi is not part of them.
+        """
         return self.network.weights["M__alpha"]
+
+    @property
+    def J__alpha(self) -> np.ndarray:
+        """What topic neurons see of them, [topic, word] (`seen_weights`)."""
+        M__alpha = self.M__alpha
+        if not (self.parameters.smoothed and self.network.keeps("s_alpha")):
+            return M__alpha
+        return seen_weights(M__alpha, self.network.known("s_alpha"), self.parameters, self.pruned)
 
     @property
     def M__beta(self) -> np.ndarray:

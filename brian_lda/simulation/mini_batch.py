@@ -10,7 +10,7 @@ from scipy import sparse
 
 from brian_lda.circuit.circuit import Sizes, Values
 from brian_lda.constraints import NO_WINNER
-from brian_lda.initial_weights import word_prior_vector, word_smoothing
+from brian_lda.initial_weights import word_prior_vector
 from brian_lda.parameters import BatchParameters, require_map_prior
 from brian_lda.simulation.model_choice import model_for, require_countable
 from brian_lda.simulation.recording import Recording, Spikes
@@ -28,7 +28,7 @@ class MiniBatchSpiking:
     seed : int
         Seeds the initial weights and the spikes.
     n_training_tokens : float
-        N in epsilon = varphi K / N (see `BatchParameters.topic_word_prior`).
+        N, the tokens of a pass: how often the prior of Phi counts.
     batch_tokens : int, optional
         Most tokens that a mini-batch can have, if known: then one program serves all of them.
     **options
@@ -73,9 +73,8 @@ class MiniBatchSpiking:
         )
 
     def set_corpus_size(self, n_training_tokens: float) -> None:
-        """Fix epsilon for a corpus of this many tokens."""
-        K, n_words = self.parameters.n_topics, len(self._varphi)
-        self.epsilon = word_smoothing(self._varphi, K, n_words, n_training_tokens)
+        """A pass has so many tokens."""
+        self._n_training_tokens = max(n_training_tokens, 1.0)
 
     @property
     def spikes(self) -> Spikes | None:
@@ -157,8 +156,10 @@ class MiniBatchSpiking:
         )
         lengths = np.ones(n_docs)
         lengths[: counts.shape[0]] = alive.sum(axis=1)
+        kept_tokens = self.parameters.local_iterations * int(alive.sum())
+        prior_share = kept_tokens / self._n_training_tokens
         self.network.constants = self._model.constants(
-            self.parameters, self.epsilon, lengths, counts.shape[0]
+            self.parameters, self._varphi, prior_share, lengths, counts.shape[0]
         )
         return heard
 
@@ -168,7 +169,7 @@ class MiniBatchSpiking:
 
     @property
     def M__alpha(self) -> np.ndarray:
-        """The weights of the word synapses [topic, word]; epsilon is not part of them."""
+        """The weights of the word synapses [topic, word]."""
         return self.network.weights["M__alpha"]
 
     @property
@@ -178,8 +179,8 @@ class MiniBatchSpiking:
 
     @property
     def phi(self) -> np.ndarray:
-        """Normalised smoothed rates, [topic, word]."""
-        p = np.exp(self.M__alpha) + self.epsilon
+        """Tab. 1(d): exp M^alpha, normalised, [topic, word]."""
+        p = np.exp(self.M__alpha)
         return p / p.sum(axis=1, keepdims=True)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -197,13 +198,43 @@ class MiniBatchSpiking:
 
 
 class SemiSpikeLDASpiking(MiniBatchSpiking):
-    """semi-SpikeLDA in spikes; parameters as in `MiniBatchSpiking`."""
+    """semi-SpikeLDA in spikes; parameters as in `MiniBatchSpiking`.
+
+    Attributes
+    ----------
+    C_zd : int array [doc, topic]
+        Of the documents of the latest mini-batch, after their last sweep: exp M^beta - lambda.
+    """
 
     _name = "semi_spike_lda"
+    C_zd: np.ndarray
 
     def __init__(self, parameters: BatchParameters, n_words: int, **arguments: Any) -> None:
         require_countable(parameters.doc_topic_prior, "doc_topic_prior")
         super().__init__(parameters, n_words, **arguments)
+
+    def update(self, counts: sparse.csr_array, *, record: Recording | None = None) -> np.ndarray:
+        """As in `MiniBatchSpiking`."""
+        counts = sparse.csr_array(counts)
+        winners = super().update(counts, record=record)
+        docs, last = np.repeat(_doc_of_entry(counts), counts.data), winners[-1]
+        K, heard = self.parameters.n_topics, last != NO_WINNER
+        cells = docs[heard] * K + last[heard]
+        self.C_zd = np.bincount(cells, minlength=counts.shape[0] * K).reshape(-1, K)
+        return winners
+
+    @property
+    def lamda(self) -> np.ndarray:
+        """lambda [topic] as of now."""
+        return self.parameters.doc_topic_prior
+
+    def set_prior(self, lamda: np.ndarray) -> None:
+        """Go on with another lambda [topic].
+
+        The host does it between two mini-batches: the document synapses of the next one begin at
+        lambda. The network needs no equation for it.
+        """
+        self.parameters = replace(self.parameters, doc_topic_prior=lamda)
 
 
 class DuSpikeLDASpiking(MiniBatchSpiking):

@@ -104,6 +104,20 @@ class SpikeCGSSpiking(LogCountSampler):
         self.z = self.network.known("z").astype(np.int32)
         return winners
 
+    def set_prior(self, lamda: np.ndarray) -> None:
+        """As in `AssignmentSampler`.
+
+        The host does it between two runs: it writes p = C_zd + lambda_z into the document synapses.
+        Within a run the network knows nothing of lambda, and needs no equation for it.
+        """
+        super().set_prior(lamda)
+        p = self.C_zd + self.lamda
+        limits = self.network.constraints
+        if limits.weight_bits is not None:
+            rng = np.random.default_rng([self.network.seed, 5, self._n_presented])
+            p = np.exp(limits.rounded(np.log(p), rng))
+        self.network.change({"p": p})
+
     @property
     def M__alpha(self) -> np.ndarray:
         """log(C_wz + varphi_w), [topic, word]."""

@@ -193,6 +193,10 @@ class SpikingNetwork:
         self.sizes = sizes
         self._known |= known
 
+    def keeps(self, name: str) -> bool:
+        """Whether this is one of the variables that the network keeps."""
+        return name in self._known
+
     def known(self, name: str) -> np.ndarray:
         """One of the variables that the network keeps."""
         return self._known[name]

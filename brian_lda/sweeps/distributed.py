@@ -74,6 +74,11 @@ def fit_data_parallel(
         raise ParameterError(
             f"fit_data_parallel trains at rate level: use backend='rate'; found {model.backend!r}."
         )
+    if model.learn_prior:
+        raise ParameterError(
+            "fit_data_parallel keeps lambda as given, because the counts C_zd stay on the workers: "
+            "use learn_prior=False; found True."
+        )
     model.vocabulary_, model.n_features_in_, model.history_ = store.vocabulary, store.n_words, []
     seed = model._seed()
     single = model._make_trainer(store, seed)
@@ -84,8 +89,9 @@ def fit_data_parallel(
             f"independent within a mini-batch; found {type(model).__name__}."
         )
     shards = n_shards or max(sum(client.nthreads().values()), 1)
-    model.trainer_ = DataParallelTrainer(algorithm, store, model.batch_size, seed, client, shards)
-    model._train(model.max_iter)
+    batch_size = model.documents_per_batch(store)
+    model.trainer_ = DataParallelTrainer(algorithm, store, batch_size, seed, client, shards)
+    model._train_to_the_end(store)
     return model
 
 

@@ -159,6 +159,23 @@ def _pruning(rows: Sequence[Row]) -> str:
     return markdown(["", "K", "binary", "paper", "20 classes", "paper"], body)
 
 
+def _stream(rows: Sequence[Row]) -> str:
+    shares = [name.removeprefix("mib_at_") for name in rows[0] if name.startswith("mib_at_")]
+    body = []
+    for row in rows:
+        memory = [row[f"mib_at_{share}"] for share in shares]
+        floor = f" ({row['floor_tokens']} at the floor)" if row["floor_tokens"] != "0" else ""
+        one_run = row["n_runs"] == "1"  # has no spread
+        score = f"{float(row['perplexity']):.0f}" if one_run else _pm(row, "perplexity", 0)
+        body.append(
+            [row["corpus"].upper(), row["order"], row["algorithm"], score + floor]
+            + [f"{float(row['seconds']):.0f}"]
+            + [f"{float(mib):.0f}" if mib else "" for mib in memory]
+        )
+    columns = [f"MiB at {share}" for share in shares]
+    return markdown(["corpus", "order", "", "perplexity", "s a run", *columns], body)
+
+
 _TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
     "figure_prior": _priors,
     "figure_prior_large": _priors,
@@ -167,4 +184,5 @@ _TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
     "table_classification": _classification,
     "table_memory": _memory,
     "table_pruning": _pruning,
+    "table_stream": _stream,
 }

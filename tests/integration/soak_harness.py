@@ -20,7 +20,7 @@ import numpy as np
 from brian_lda import EdSpikeLDA
 from brian_lda.corpus import load_corpus
 
-PAUSE = 0.02  # seconds between two looks at the simulator, which lives for a pass or a part of it
+PAUSE = 0.005  # seconds between two looks at the simulator, which lives for a pass or a part of it
 SCRATCH, CACHE = Path(os.environ["TMPDIR"]), Path(os.environ["BRIAN_LDA_CACHE"])
 
 

@@ -35,10 +35,14 @@ def soak(corpus, n_topics, n_passes, leaks, folder, cache):
 
 
 def growth(samples, what):
-    """Slope over the second half of the run, times its length: MiB (or processes) gained."""
-    second_half = np.array([sample[what] for sample in samples[len(samples) // 2 :]])
-    slope = np.polyfit(np.arange(len(second_half)), second_half, 1)[0]
-    return slope * len(second_half)
+    """MiB (or processes) gained in the second half of the run.
+
+    A look at a short-lived process may miss its peak and never exceeds it. So the largest of the
+    last quarter is compared with the largest of the quarter before, half a half apart.
+    """
+    values = np.array([sample[what] for sample in samples])
+    quarter = len(values) // 4
+    return 2 * (values[-quarter:].max() - values[-2 * quarter : -quarter].max())
 
 
 def what_grows(samples):

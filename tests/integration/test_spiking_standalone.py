@@ -35,7 +35,9 @@ from brian_lda.simulation.simulator import brian_device, refuse_unsupported
 from brian_lda.step_rules import FROZEN, RobbinsMonro
 
 V, D, K, N_TOKENS = 9, 300, 6, 3000  # one compiled network with test_models_bars.py
-PARAMETERS = EventDrivenParameters(K, 1.3, RobbinsMonro(0.5, 10), RobbinsMonro(0.5, 10))
+PARAMETERS = EventDrivenParameters(
+    K, 1.3, RobbinsMonro(0.5, 10), RobbinsMonro(0.5, 10), topic_word_prior=2.0
+)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,8 @@ def test_weights_equal_the_twin_fed_with_the_same_spikes(corpus):
     for part in (slice(0, 2000), slice(2000, None)):  # the second run is shorter: no rebuild
         reference.present(words[part], docs[part], winners=spiking.present(words[part], docs[part]))
     expected, found = reference.state(), spiking.state()
-    for key in ("M__alpha", "M__beta", "n_alpha", "n_beta"):  # 3000 updates: 1e-16 each
+    keys = ("M__alpha", "M__beta", "n_alpha", "n_beta", "s_alpha", "Delta_alpha")
+    for key in keys:  # 3000 updates: 1e-16 each
         np.testing.assert_allclose(found[key], expected[key], rtol=0, atol=1e-11, err_msg=key)
 
 

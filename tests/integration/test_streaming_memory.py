@@ -45,7 +45,7 @@ def test_training_from_disk_stays_below_the_limit(estimator, large_docword, tmp_
         samples = []
         store = TokenStore.build({str(large_docword)!r}, {str(tmp_path / "store")!r})
         model = {estimator}(
-            n_topics=10, max_iter=625, random_state=0, local_iterations=1, n_jobs=1,
+            n_topics=10, max_iter=625, batch_size=64, random_state=0, local_iterations=1, n_jobs=1,
             callbacks=[lambda model, record: samples.append(anonymous_mib())],
         ).fit(store)
         assert model.history_[-1]["tokens"] == store.n_tokens  # a whole pass

@@ -21,7 +21,9 @@ SCRIPTS = (
     "table_classification",
     "table_memory",
     "table_pruning",
+    "table_stream",
 )
+DRAWN = [name for name in SCRIPTS if name not in ("table_classification", "table_stream")]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -55,7 +57,7 @@ def test_metadata_says_how_it_was_made(name, out):
     assert {"python", "numpy", "brian_lda"} <= metadata["versions"].keys()
 
 
-@pytest.mark.parametrize("name", [name for name in SCRIPTS if name != "table_classification"])
+@pytest.mark.parametrize("name", DRAWN)
 def test_figures_are_written_twice(name, out):
     assert (out / f"{name}.png").read_bytes().startswith(PNG)
     assert "<svg" in (out / f"{name}.svg").read_text()
@@ -154,6 +156,20 @@ def test_memory_grows_as_the_algorithms_say(out):
     assert float(rows["spike_cgs"]["corpus_bytes"]) == pytest.approx(8 * N, rel=1e-5)
 
 
+def test_the_stream_has_a_row_for_every_algorithm_and_order(out):
+    rows = read_csv(out / "table_stream.csv")
+    spiking = ["semi-SpikeLDA", "du-SpikeLDA", "ed-SpikeLDA", "ed-SpikePLSI"]
+    for order, n_runs in (("arrival", "3"), ("shuffled", "1")):
+        of_order = {row["algorithm"]: row for row in rows if row["order"] == order}
+        assert list(of_order)[:4] == spiking
+        assert {row["n_runs"] for row in of_order.values()} == {n_runs}
+        for name, row in of_order.items():
+            assert 500 < float(row["perplexity"]) < 4000  # a uniform Phi has 4258
+            assert bool(row["mib_at_100%"]) == (name in spiking)
+    long = {row["algorithm"]: row for row in rows if row["order"] == "arrival, 2 times"}
+    assert list(long) == ["semi-SpikeLDA", "ed-SpikeLDA"]
+
+
 def test_a_corpus_that_is_not_at_hand_is_skipped_with_a_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("BRIAN_LDA_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("BRIAN_LDA_DATA", raising=False)
@@ -192,7 +208,7 @@ def test_the_results_page_is_filled_with_the_numbers(out, tmp_path):
         assert f"{float(accuracy):.1f} ±" in text
         assert text.count("](figures/figure_prior.png)") == 1
     figures = {path.name for path in (tmp_path / "figures").iterdir()}
-    assert figures == {f"{name}.png" for name in SCRIPTS if name != "table_classification"}
+    assert figures == {f"{name}.png" for name in DRAWN}
 
 
 def test_earlier_numbers_stay_when_no_run_has_a_result(tmp_path, capsys):

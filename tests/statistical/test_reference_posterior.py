@@ -5,6 +5,9 @@ independent draws, so that the chi-square law holds. How many sweeps are enough 
 transition matrix of the sweep is built from Eq. (CGS) or Eq. (semi-CGS), and what its second
 eigenvalue leaves of the start is required to be below the resolution of the test.
 
+Both forms of CGS (table and lists of C_wz) and of semi-CGS (all topics, and a document's own) take
+the same tests; at a few topics the lists have to be asked for.
+
 Negative controls: the same chains with one fault each (no negative phase, priors swapped, prior off
 by one, ties to the lowest index) must fail the same test.
 """
@@ -26,17 +29,29 @@ from enumerated_posterior import (
 from numba import njit
 from scipy import sparse, stats
 
+from brian_lda.reference import word_lists
 from brian_lda.reference.activation import padded
+from brian_lda.reference.assignments import assignment_counts
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.document_batch import batch_tokens
 from brian_lda.reference.mean_limit import SemiMeanLimit
 from brian_lda.reference.random_streams import new_stream, uniform
-from brian_lda.reference.semi_spike_lda import semi_cgs_counts, sweep_document
+from brian_lda.reference.semi_cgs_lists import new_list, sums_of_prior, sweep_list
+from brian_lda.reference.semi_spike_lda import count_winners, semi_cgs_counts, sweep_document
 from brian_lda.reference.spike_cgs import SpikeCGSReference
+from brian_lda.reference.word_lists import WordLists
+from brian_lda.reference.word_table import WordTable
 
 pytestmark = pytest.mark.statistical
 
 N_CHAINS = 6000
+
+
+def gibbs_by_lists(words, docs, **arguments):
+    return CollapsedGibbs(words, docs, _word_counts=WordLists, **arguments)
+
+
+COLLAPSED_KINDS = (SpikeCGSReference, CollapsedGibbs, gibbs_by_lists)
 
 
 def token_order(order, n_tokens, n_sweeps, rng):
@@ -47,7 +62,7 @@ def token_order(order, n_tokens, n_sweeps, rng):
 
 @pytest.mark.parametrize("order", ("sequential", "random"))
 @pytest.mark.parametrize("corpus", CORPORA)
-@pytest.mark.parametrize("kind", (SpikeCGSReference, CollapsedGibbs))
+@pytest.mark.parametrize("kind", COLLAPSED_KINDS)
 def test_collapsed_samplers_match_the_enumerated_posterior(kind, corpus, order):
     words, docs, lamda, varphi = CORPORA[corpus]
     K, n_tokens = len(lamda), len(words)
@@ -66,7 +81,7 @@ def test_collapsed_samplers_match_the_enumerated_posterior(kind, corpus, order):
     assert p_value(number(found, K), posterior) > SMALLEST_P
 
 
-@pytest.mark.parametrize("kind", (SpikeCGSReference, CollapsedGibbs))
+@pytest.mark.parametrize("kind", COLLAPSED_KINDS)
 def test_one_long_chain_thinned(kind):
     """One chain, a state kept every 20 sweeps: its memory is below the test's resolution."""
     words, docs, lamda, varphi = CORPORA["2 docs, 6 tokens, K=2"]
@@ -81,6 +96,58 @@ def test_one_long_chain_thinned(kind):
         chain.sweep(order)
         found.append(chain.z.copy())
     assert p_value(number(found[10:], 2), posterior) > SMALLEST_P
+
+
+class ForgetfulLists(WordLists):
+    """Leaves a fifth of the weight of all topics, phi_w c_z, out."""
+
+    def sweep(self, order, words, docs, z, C_zd, C_z, lamda, varphi, stream):
+        word_lists._sweep(
+            order, words, docs, z, self._start, self._length, self._entries, C_zd, C_z, lamda,
+            0.8 * varphi.astype(np.float32), varphi.sum(), stream,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_lists_that_forget_a_part_of_the_law_fail(corpus):
+    words, docs, lamda, varphi = CORPORA[corpus]
+    K, found = len(lamda), []
+    for seed in range(3 * N_CHAINS):
+        chain = CollapsedGibbs(
+            np.array(words), np.array(docs), n_topics=K, n_words=len(varphi),
+            n_docs=max(docs) + 1, doc_topic_prior=lamda, topic_word_prior=varphi, seed=seed,
+            _word_counts=ForgetfulLists,
+        )  # fmt: skip
+        chain.sweep(np.tile(np.arange(len(words)), 30))
+        found.append(chain.z)
+    assert p_value(number(found, K), collapsed_posterior(words, docs, lamda, varphi)) < FAULT_P
+
+
+@pytest.mark.parametrize("word_counts", (WordTable, WordLists))
+def test_the_conditional_of_a_token_among_many_topics(word_counts):
+    """One token resampled for ever, 93 topics: each winner is an independent draw of Eq. (CGS)."""
+    K, V, rng = 93, 6, np.random.default_rng(3)
+    words, docs, z = rng.integers(0, V, 300), rng.integers(0, 4, 300), rng.integers(0, K, 300)
+    lamda, varphi = rng.gamma(0.5, size=K) + 0.05, rng.gamma(0.5, size=V) + 0.05
+    chain = CollapsedGibbs(
+        words, docs, n_topics=K, n_words=V, n_docs=4, doc_topic_prior=lamda,
+        topic_word_prior=varphi, seed=1, initial_assignments=z, _word_counts=word_counts,
+    )  # fmt: skip
+    found, token = np.zeros(K, int), np.array([17])
+    for _ in range(20_000):
+        chain.sweep(token)
+        found[chain.z[17]] += 1
+
+    def p_of(lamda):
+        C_wz, C_zd, C_z = assignment_counts(
+            np.delete(words, 17), np.delete(docs, 17), np.delete(z, 17), V, 4, K
+        )
+        w, d = words[17], docs[17]
+        p = (C_wz[:, w] + varphi[w]) / (C_z + varphi.sum()) * (C_zd[d] + lamda)
+        return p_value(np.repeat(np.arange(K), found), p / p.sum())
+
+    assert p_of(lamda) > SMALLEST_P
+    assert p_of(lamda + 0.1) < FAULT_P
 
 
 CORRECT, NO_NEGATIVE_PHASE, SWAPPED_PRIORS, PRIOR_OFF_BY_ONE, TIE_TO_LOWEST = range(5)
@@ -161,7 +228,7 @@ def test_negative_controls_fail(corpus):
         assert faulty_p_value(fault, words, docs, lamda, varphi, posterior) < FAULT_P, fault
 
 
-@pytest.mark.parametrize("kind", (SpikeCGSReference, CollapsedGibbs))
+@pytest.mark.parametrize("kind", COLLAPSED_KINDS)
 def test_the_samplers_themselves_fail_with_a_prior_off_by_one(kind):
     words, docs, lamda, varphi = CORPORA["2 docs, 6 tokens, K=2"]
     posterior = collapsed_posterior(words, docs, lamda, varphi)
@@ -187,9 +254,26 @@ def _semi_chains(n_chains, n_sweeps, words, rates, lamda, K, seed):
     for c in range(n_chains):
         C_z, rate = np.zeros(width, np.float32), np.empty(width, np.float32)
         for s in range(n_sweeps + 1):
-            sweep_document(
-                words, count, rates, lamda, K, s == 0, C_z, found[c], counted, s > 0, rate, stream
-            )
+            sweep_document(words, count, rates, lamda, K, s == 0, C_z, found[c], rate, stream)
+            if s > 0:
+                count_winners(words, count, found[c], counted)
+    return found, counted
+
+
+@njit
+def _semi_list_chains(n_chains, n_sweeps, words, rates, lamda, K, seed, prior_share=1.0):
+    """The same by lists of topics; a share of the prior's part below 1 is a fault."""
+    found = np.empty((n_chains, words.shape[0]), np.int32)
+    count = np.ones(words.shape[0], np.int32)
+    counted = np.zeros(rates.shape, np.int32)
+    stream = np.array([seed], np.uint64)
+    prior_sums = sums_of_prior(words, rates, lamda) * np.float32(prior_share)
+    for c in range(n_chains):
+        topics = new_list(K, words.shape[0])
+        for s in range(n_sweeps + 1):
+            sweep_list(words, count, rates, lamda, prior_sums, s == 0, topics, found[c], stream)
+            if s > 0:
+                count_winners(words, count, found[c], counted)
     return found, counted
 
 
@@ -202,14 +286,13 @@ def padded_rates(phi, lamda):
 
 @pytest.mark.parametrize("n_sweeps", (0, 30))
 @pytest.mark.parametrize("document", SEMI)
-def test_semi_cgs_matches_the_enumerated_posterior(document, n_sweeps):
+@pytest.mark.parametrize("chains", (_semi_chains, _semi_list_chains))
+def test_semi_cgs_matches_the_enumerated_posterior(chains, document, n_sweeps):
     """After 30 sweeps; the first draw, given the tokens before it only, must not match yet."""
     words, lamda, phi = SEMI[document]
     K, posterior = len(lamda), semi_posterior(words, lamda, phi)
     rates, prior = padded_rates(phi, lamda)
-    found, counted = _semi_chains(
-        10 * N_CHAINS, n_sweeps, np.array(words, np.int32), rates, prior, K, 7
-    )
+    found, counted = chains(10 * N_CHAINS, n_sweeps, np.array(words, np.int32), rates, prior, K, 7)
     assert counted.sum() == 10 * N_CHAINS * n_sweeps * len(words)
     p = p_value(number(found, K), posterior)
     if n_sweeps == 30:
@@ -230,7 +313,31 @@ def test_semi_negative_controls_fail(document):
         assert p < FAULT_P, fault
 
 
-def test_semi_spike_lda_collects_the_expected_counts():
+@pytest.mark.parametrize("document", SEMI)
+def test_a_list_that_forgets_a_part_of_the_law_fails(document):
+    words, lamda, phi = SEMI[document]
+    rates, prior = padded_rates(phi, lamda)
+    found, _ = _semi_list_chains(
+        10 * N_CHAINS, 30, np.array(words, np.int32), rates, prior, len(lamda), 7, 0.8
+    )
+    assert p_value(number(found, len(lamda)), semi_posterior(words, lamda, phi)) < FAULT_P
+
+
+@pytest.mark.parametrize("chains", (_semi_chains, _semi_list_chains))
+def test_semi_cgs_of_several_groups_of_topics(chains):
+    """37 topics: a second group of the prior's sums, and padding behind the last topic."""
+    K, words = 37, np.array([0, 1], np.int32)
+    rng = np.random.default_rng(8)
+    lamda, phi = rng.gamma(0.5, size=K) + 0.01, rng.dirichlet(np.ones(2), K)
+    rates, prior = padded_rates(phi, lamda)
+    found, _ = chains(10 * N_CHAINS, 30, words, rates, prior, K, 9)
+    posterior = semi_posterior(words, lamda, phi)
+    assert p_value(number(found, K), posterior) > SMALLEST_P
+    assert p_value(number(found, K), semi_posterior(words, lamda + 0.1, phi)) < FAULT_P
+
+
+@pytest.mark.parametrize("by_list", (False, True))
+def test_semi_spike_lda_collects_the_expected_counts(by_list):
     """The whole parallel path: 20 000 copies of a document, one kept sweep, against E[C_dzw].
 
     Every word occurs once, so N_zw of a word is one multinomial draw: chi-square per word.
@@ -243,8 +350,9 @@ def test_semi_spike_lda_collects_the_expected_counts():
 
     def p_values(prior, burn_in):
         N_zw = semi_cgs_counts(
-            batch, rates, prior, 3, burn_in=burn_in, kept=1, key=np.random.SeedSequence(5)
-        )[:, :3]
+            batch, rates, prior, 3, burn_in=burn_in, kept=1, key=np.random.SeedSequence(5),
+            _by_list=by_list,
+        )[:, :3]  # fmt: skip
         return [stats.chisquare(N_zw[w], n_docs * expected[:, w]).pvalue for w in range(5)]
 
     assert min(p_values(prior, burn_in=20)) > SMALLEST_P

@@ -2,7 +2,7 @@
 
 | sampler                                   | exact posterior              | here                 |
 |-------------------------------------------|------------------------------|----------------------|
-| SpikeCGS, CGS, semi-CGS, rate level       | test_reference_posterior     | calibration, Geweke  |
+| SpikeCGS, CGS, semi-CGS, rate level; lists| test_reference_posterior     | calibration, Geweke  |
 | SpikeCGS, semi-CGS, in spikes             | test_spiking_posterior       | calibration, Geweke  |
 | fold-in by Gibbs                          | test_reference_fold_in_gibbs | calibration          |
 | winners of ed- and du-SpikeLDA, in spikes | test_spiking_winner_law      | their own networks   |
@@ -13,6 +13,8 @@ are broken on purpose must fail. `pytest -m long` repeats the battery with seeds
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,6 +30,7 @@ from test_reference_posterior import (
     TIE_TO_LOWEST,
     _faulty_chain,
     faulty_p_value,
+    gibbs_by_lists,
     padded_rates,
 )
 
@@ -36,6 +39,7 @@ from brian_lda.evaluation import fold_in_gibbs
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.random_streams import new_stream
+from brian_lda.reference.semi_cgs_lists import new_list, sums_of_prior, sweep_list
 from brian_lda.reference.semi_spike_lda import sweep_document
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.simulation import (
@@ -87,24 +91,35 @@ def collapsed_sampler(kind):
 
 @njit
 def _semi_chains(w, sweeps, rates, lamda, K, stream, draws):
-    count, counted = np.ones(w.shape[1], np.int32), np.zeros(rates.shape, np.int32)
+    count = np.ones(w.shape[1], np.int32)
     for i in range(w.shape[0]):
         C_z, rate = np.zeros(rates.shape[1], np.float32), np.empty(rates.shape[1], np.float32)
         z, is_first = np.empty(w.shape[1], np.int32), True
         for j in range(sweeps.shape[0]):
             for _ in range(sweeps[j]):
-                sweep_document(
-                    w[i], count, rates, lamda, K, is_first, C_z, z, counted, False, rate, stream
-                )
+                sweep_document(w[i], count, rates, lamda, K, is_first, C_z, z, rate, stream)
                 is_first = False
             draws[i, j] = z
 
 
-def semi_rate(w, n_draws, seed, z=None):
+@njit
+def _semi_list_chains(w, sweeps, rates, lamda, K, stream, draws):
+    count = np.ones(w.shape[1], np.int32)
+    for i in range(w.shape[0]):
+        prior_sums, topics = sums_of_prior(w[i], rates, lamda), new_list(K, w.shape[1])
+        z, is_first = np.empty(w.shape[1], np.int32), True
+        for j in range(sweeps.shape[0]):
+            for _ in range(sweeps[j]):
+                sweep_list(w[i], count, rates, lamda, prior_sums, is_first, topics, z, stream)
+                is_first = False
+            draws[i, j] = z
+
+
+def semi_rate(w, n_draws, seed, z=None, chains=_semi_chains):
     rates, lamda = padded_rates(SEMI.phi, SEMI.lamda)
     draws = np.empty((len(w), n_draws, w.shape[1]), np.int32)
     sweeps = np.array(sweeps_until_draws(n_draws))
-    _semi_chains(w.astype(np.int32), sweeps, rates, lamda, 3, new_stream(seed, 5), draws)
+    chains(w.astype(np.int32), sweeps, rates, lamda, 3, new_stream(seed, 5), draws)
     return draws
 
 
@@ -166,7 +181,9 @@ def broken_sampler(fault, is_semi):
 RATE = {
     "SpikeCGS": (COLLAPSED, collapsed_sampler(SpikeCGSReference)),
     "CGS": (COLLAPSED, collapsed_sampler(CollapsedGibbs)),
+    "CGS by lists": (COLLAPSED, collapsed_sampler(gibbs_by_lists)),
     "semi-CGS": (SEMI, semi_rate),
+    "semi-CGS by lists": (SEMI, partial(semi_rate, chains=_semi_list_chains)),
 }
 FOLD_IN = {"fold-in Gibbs": (SemiCounts(), fold_in)}
 SPIKES = {

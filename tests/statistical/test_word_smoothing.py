@@ -1,7 +1,8 @@
-"""Topic neurons see J = log(exp M^alpha + epsilon_w): the law of the winner, wherever one is drawn.
+"""Topic neurons see exp M^alpha + varphi_w s_z: the law of the winner, wherever one is drawn.
 
-p(z | w, d) ~ (exp M^alpha_zw + epsilon_w) exp M^beta_zd, by one chi-square p-value for each of the
-words and Kolmogorov-Smirnov over them; the law without epsilon must fail on the same winners.
+p(z | w, d) ~ (exp M^alpha_zw + varphi_w s_z) exp M^beta_zd, by one chi-square p-value for each of
+the words and Kolmogorov-Smirnov over them; the laws without the prior, and with the same share of
+it for all topics, must fail on the same winners.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.constrained import ConstrainedReference
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.simulation import EventDrivenSpiking
-from brian_lda.step_rules import RobbinsMonro
+from brian_lda.step_rules import AdaGrad, RobbinsMonro, VarianceTracking
 
 pytestmark = pytest.mark.statistical
 
@@ -25,25 +26,33 @@ SMALLEST_P, FAULT_P = 1e-3, 1e-6
 
 
 def weights(depth=0.0):
-    """M^alpha from log 0.02 to log 2 below and above epsilon; word w belongs to document w."""
+    """M^alpha from log 0.02 to log 2 below and above varphi s; word w belongs to document w."""
     rng = np.random.default_rng(8)
     return {
         "M__alpha": rng.uniform(-4.0, 0.7, (K, V)),
         "M__beta": rng.normal(0.0, 1.0, (V, K)) + depth,
         "n_alpha": np.zeros(K),
         "n_beta": np.zeros(V),
+        "s_alpha": S_ALPHA,
+        "Delta_alpha": np.zeros(K),
     }
 
 
-EPSILON = np.random.default_rng(9).uniform(0.1, 0.6, V)
-EPSILON[::8] = 0.0  # the paper's synapses beside smoothed ones
+VARPHI = np.random.default_rng(9).uniform(1.0, 6.0, V)
+VARPHI[::8] = 0.0  # the paper's synapses beside those with a prior
+S_ALPHA = np.array([0.1, 0.02, 0.0, 0.25])
 PRIVATE = np.random.default_rng(10).random((K, V)) < 0.7
 PRUNED = PrunedWords(PRIVATE, np.log([0.3, 0.1, 0.6, 0.2]))
 
 
-def law(state, epsilon, pruned=None):
+def laws(state, pruned=None):
+    """The law of the network, and two that it must not follow."""
+    return [law(state, s, pruned) for s in (S_ALPHA, np.zeros(K), np.full(K, S_ALPHA.mean()))]
+
+
+def law(state, s, pruned):
     """p(z | w, d = w) by its definition, [word, topic]."""
-    seen = np.exp(state["M__alpha"]) + epsilon
+    seen = np.exp(state["M__alpha"]) + np.outer(s, VARPHI)
     if pruned is not None:
         seen = np.where(pruned.private, seen, np.exp(pruned.shared)[:, None])
     rate = seen.T * np.exp(state["M__beta"] - state["M__beta"].max())
@@ -62,7 +71,7 @@ def uniformity(network, p, n_draws):
 
 
 def parameters(gauge=True):
-    return EventDrivenParameters(K, np.full(K, 1.1), FROZEN, FROZEN, "flow", gauge, EPSILON)
+    return EventDrivenParameters(K, np.full(K, 1.1), FROZEN, FROZEN, "flow", gauge, VARPHI)
 
 
 def twin(*arguments, gauge=True, **options):
@@ -90,11 +99,9 @@ def constrained(*arguments, **options):
 def test_winners_at_rate_level(make, options, depth):
     state, pruned = weights(depth), options.get("pruned")
     network = make(V, np.full(V, 5), seed=1, initial=state, **options)
-    smoothed, paper = uniformity(
-        network, [law(state, EPSILON, pruned), law(state, 0.0, pruned)], n_draws=4000
-    )
-    assert smoothed > SMALLEST_P
-    assert paper < FAULT_P
+    own, *others = uniformity(network, laws(state, pruned), n_draws=4000)
+    assert own > SMALLEST_P
+    assert max(others) < FAULT_P
 
 
 @pytest.mark.parametrize(
@@ -117,22 +124,21 @@ def test_winners_in_spikes(gauge, inhibition, pruned):
         inhibition=inhibition, pruned=pruned,
     )  # fmt: skip
     n_draws = 60 if inhibition is None else 40  # a tick of Brian in Python takes a millisecond
-    smoothed, paper = uniformity(
-        network, [law(state, EPSILON, pruned), law(state, 0.0, pruned)], n_draws
-    )
-    assert smoothed > SMALLEST_P
-    assert paper < FAULT_P
+    own, *others = uniformity(network, laws(state, pruned), n_draws)
+    assert own > SMALLEST_P
+    assert max(others) < FAULT_P
 
 
 def test_a_word_that_every_topic_has_lost_comes_back():
-    """All its synapses at exp(-400): without epsilon the race is decided by what is no longer
+    """All its synapses at exp(-400): without a prior the race is decided by what is no longer
     there; with it, by the document."""
     state = weights()
     state["M__alpha"][:, 0] = [-400.0, -401.0, -430.0, -430.0]
     state["M__beta"][0] = np.log([0.1, 0.1, 0.1, 0.7])
+    state["s_alpha"] = np.full(K, 0.1)
     shares = []
-    for epsilon in (0.0, 0.01):
-        rule = EventDrivenParameters(K, np.full(K, 1.1), FROZEN, FROZEN, epsilon=epsilon)
+    for varphi in (0.0, 0.1):
+        rule = EventDrivenParameters(K, np.full(K, 1.1), FROZEN, FROZEN, topic_word_prior=varphi)
         network = EdSpikeLDAReference(rule, V, np.full(V, 5), seed=2, initial=state)
         winners = network.present(np.zeros(4000, int), np.zeros(4000, int))
         shares.append(np.bincount(winners, minlength=K) / 4000)
@@ -140,20 +146,41 @@ def test_a_word_that_every_topic_has_lost_comes_back():
     np.testing.assert_allclose(shares[1], [0.1, 0.1, 0.1, 0.7], atol=0.03)
 
 
-@pytest.mark.parametrize("epsilon", [-0.1, np.inf, [0.1, np.nan]])
-def test_an_epsilon_that_is_no_smoothing_is_refused(epsilon):
-    with pytest.raises(ParameterError, match="epsilon must be finite and not negative"):
-        EventDrivenParameters(K, np.full(K, 1.1), epsilon=epsilon)
+@pytest.mark.parametrize("varphi", [-0.1, np.inf, [0.1, np.nan], np.ones((2, 2))])
+def test_what_is_no_prior_is_refused(varphi):
+    with pytest.raises(ParameterError, match="topic_word_prior must be a number or a vector of"):
+        EventDrivenParameters(K, np.full(K, 1.1), topic_word_prior=varphi)
 
 
-def test_euler_steps_of_lost_synapses_would_explode_and_are_refused():
-    with pytest.raises(ParameterError, match="epsilon > 0 needs integrator='flow'"):
-        EventDrivenParameters(K, np.full(K, 1.1), integrator="euler", epsilon=0.01)
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"integrator": "euler"},
+        {"word_step": VarianceTracking(), "gauge": False},
+        {"word_step": AdaGrad(), "gauge": False},
+    ],
+)
+def test_step_rules_without_a_rule_for_the_prior_are_refused(form):
+    """s_z is one number for all words of a topic: so must be eta, and the step exact."""
+    EventDrivenParameters(K, np.full(K, 1.1), **form)
+    with pytest.raises(ParameterError, match=r"topic_word_prior > 0 needs integrator='flow' and"):
+        EventDrivenParameters(K, np.full(K, 1.1), **form, topic_word_prior=0.01)
 
 
-def test_an_epsilon_for_another_vocabulary_is_refused():
-    rule = EventDrivenParameters(K, np.full(K, 1.1), epsilon=np.full(V + 1, 0.1))
-    with pytest.raises(
-        ParameterError, match=rf"epsilon must be one number or one per word \({V}\)"
-    ):
-        EdSpikeLDAReference(rule, V, np.full(V, 5), seed=0)
+def test_plsi_has_no_prior():
+    with pytest.raises(ParameterError, match="topic_word_prior must be 0 in pLSI"):
+        EventDrivenParameters(K, None, topic_word_prior=0.01)
+
+
+@pytest.mark.parametrize("N", [0, -1.0, np.inf, np.nan])
+def test_a_number_of_tokens_that_is_none_is_refused(N):
+    with pytest.raises(ParameterError, match="n_training_tokens must be positive or None"):
+        EventDrivenParameters(K, np.full(K, 1.1), n_training_tokens=N)
+
+
+def test_a_prior_for_another_vocabulary_is_refused():
+    rule = EventDrivenParameters(K, np.full(K, 1.1), topic_word_prior=np.full(V + 1, 0.1))
+    message = rf"topic_word_prior must be one number or one per word \({V}\)"
+    for twin in (EdSpikeLDAReference, EventDrivenSpiking):
+        with pytest.raises(ParameterError, match=message):
+            twin(rule, V, np.full(V, 5), seed=0)

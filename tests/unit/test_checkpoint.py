@@ -87,6 +87,32 @@ def test_a_resumed_run_ends_bit_identical(algorithm, rules, corpus, tmp_path):
     assert (other[0].components_ != whole[0].components_).any()  # the comparison could fail
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "backend", "iterations", "killed"),
+    [
+        ("cgs", "rate", 32, 21),  # lambda changes in sweeps 20 and 30
+        ("spike_cgs", "rate", 32, 21),
+        ("spike_cgs", "brian2", 31, 20),
+        ("semi_spike_lda", "rate", 8, 6),  # ... and with every mini-batch from number 5 on
+        ("semi_spike_lda", "brian2", 4, 3),
+    ],
+)
+def test_a_resumed_run_that_learns_lambda_ends_bit_identical(
+    algorithm, backend, iterations, killed, corpus, smaller_corpus, tmp_path
+):
+    documents, options = corpus, {"learn_prior": True}
+    if backend == "brian2":
+        documents, options = smaller_corpus, options | spiking_options(algorithm)
+    config = replace(tiny(documents, algorithm, backend, **options), iterations=iterations)
+    whole = train_run(config, tmp_path / "whole", quiet=True)
+    resumed = run_and_resume(config, tmp_path / "killed", iteration=killed)
+    assert_same_run(resumed, whole)
+    lamda = whole[0].doc_topic_prior_
+    np.testing.assert_array_equal(resumed[0].doc_topic_prior_, lamda)
+    at_kill = train_run(replace(config, iterations=killed), tmp_path / "part", quiet=True)[0]
+    assert (lamda != 0.1).all() and (lamda != at_kill.doc_topic_prior_).all()
+
+
 RMSPROP = {"word_step": {"rule": "RMSProp", "eta": 0.05}, "integrator": "euler"}
 IN_SPIKES = [(algorithm.name, {}) for algorithm in SPIKING] + [
     ("ed_spike_lda", PAPER_RULES["ed_spike_lda"]),

@@ -41,7 +41,7 @@ def test_lost_packets_dead_synapses_and_shared_ones_decide_who_takes_part():
     add_limits(net, limits, ed_spike_lda.KEPT, pruned=True)
     net.set(limit_values(limits, pruned, ed_spike_lda.KEPT, net.sizes))
     w, p = rng.lognormal(0.0, 0.5, (V, K)), rng.lognormal(0.0, 0.5, (D, K))
-    net.set({"alpha.w": w, "beta.p": p, "topics.g": 1.0, "words.epsilon": 0.0})
+    net.set({"alpha.w": w, "beta.p": p, "topics.g": 1.0, "words.varphi": 0.0})
     net.set({"topics.scale__alpha": 0.0, "documents.scale__beta": 0.0})  # no step at all
     monitors = (
         StateMonitor(net.chips, ["word", "document", "winner"], True, when="end"),

@@ -60,6 +60,8 @@ def potential(net, word, doc):
     """u [topic] of a token that has no topic yet."""
     M__alpha, M__beta = weights(net)
     smoothing = net.words.epsilon[:][word] if "epsilon" in net.words.variables else 0.0
+    if "s_alpha" in net.topics.variables:
+        smoothing = net.words.varphi[:][word] * net.topics.s_alpha[:]
     bias = np.asarray(net.topics.b[:]) if "b" in net.topics.variables else 0.0
     return np.log(np.exp(M__alpha[word]) + smoothing) + M__beta[doc] - bias
 
@@ -121,7 +123,8 @@ def test_a_monitor_at_the_end_of_the_tick_sees_the_potentials_of_the_token(file)
 def test_two_calls_of_present_are_one_sequence(file, inhibition):
     step = RobbinsMonro(0.3, offset=2.0, power=0.7)
     prior = 1.3 if file == "ed_spike_lda" else None
-    parameters = EventDrivenParameters(K, prior, step, step, epsilon=0.02)
+    varphi = 0.0 if prior is None else 0.5
+    parameters = EventDrivenParameters(K, prior, step, step, topic_word_prior=varphi)
     net = build(file, parameters=parameters, inhibition=inhibition, seed=3)
     reference = rate_twin(parameters, V, LENGTHS, seed=3)
     np.testing.assert_allclose(weights(net)[0], reference.M__alpha.T, rtol=0, atol=ATOL)
@@ -132,6 +135,9 @@ def test_two_calls_of_present_are_one_sequence(file, inhibition):
         M__alpha, M__beta = weights(net)
         np.testing.assert_allclose(M__alpha, reference.M__alpha.T, rtol=0, atol=ATOL)
         np.testing.assert_allclose(M__beta, reference.M__beta, rtol=0, atol=ATOL)
+        for name in ("s_alpha", "Delta_alpha") if prior else ():
+            found, expected = getattr(net.topics, name)[:], reference.state()[name]
+            np.testing.assert_allclose(found, expected, rtol=0, atol=ATOL, err_msg=name)
     assert net.winners.num_spikes == 14
 
 

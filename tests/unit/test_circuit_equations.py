@@ -20,7 +20,7 @@ from brian_lda.circuit.latency import FirstArrival, Windowed
 from brian_lda.parameters import EventDrivenParameters
 
 V, D, K, N = 4, 3, 3, 30
-EPSILON = np.array([0.1, 0.2, 0.3, 0.4])
+VARPHI, S_ALPHA = np.array([1.0, 0.0, 3.0, 2.0]), np.array([0.1, 0.3, 0.2])
 WORDS = np.arange(N) % V
 DOCS = np.arange(N) // 2 % D
 
@@ -39,7 +39,7 @@ class Ticks:
 
     def __init__(self, inhibition, topics, inhibitory, log_scale=0.0):
         rng = np.random.default_rng(0)
-        parameters = EventDrivenParameters(K, np.full(K, 1.1), epsilon=EPSILON)
+        parameters = EventDrivenParameters(K, np.full(K, 1.1), topic_word_prior=VARPHI)
         self.net = ed_spike_lda.build(
             V, D, K, parameters=parameters, inhibition=inhibition, capacity=N
         )
@@ -47,6 +47,7 @@ class Ticks:
         self.p[1, 0] = 0.0  # this neuron takes no part in races for document 1
         self.g = np.array([0.5, 1.0, 2.0])
         self.net.set({"alpha.w": self.w, "beta.p": self.p, "topics.g": self.g})
+        self.net.set({"topics.s_alpha": S_ALPHA})
         self.net.set({"topics.scale__alpha": 0.0, "documents.scale__beta": 0.0})  # no step at all
         monitors = {
             "before": StateMonitor(self.net.topics, topics, True, when="groups", order=-1),
@@ -69,7 +70,7 @@ class Ticks:
         self.n = self.after.rate.shape[1]
 
     def rates(self, token):
-        seen = self.w[WORDS[token]] * self.g + EPSILON[WORDS[token]]
+        seen = self.w[WORDS[token]] * self.g + VARPHI[WORDS[token]] * S_ALPHA
         return seen * self.p[DOCS[token]]
 
     def check_chances(self):

@@ -1,5 +1,7 @@
 """Limits of chips, in both twins: what is rounded, who hears, who learns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from event_driven_twins import rate_twin
@@ -33,12 +35,12 @@ def tokens(n, seed=0):
     return rng.integers(0, V, n), rng.integers(0, D, n)
 
 
-def twins(constraints, seed=1, **options):
+def twins(constraints, seed=1, parameters=PARAMETERS, **options):
     lengths = np.array([20, 20, 20])
     spiking = EventDrivenSpiking(
-        PARAMETERS, V, lengths, seed=seed, simulator="numpy", constraints=constraints, **options
+        parameters, V, lengths, seed=seed, simulator="numpy", constraints=constraints, **options
     )
-    return spiking, ConstrainedReference(PARAMETERS, V, lengths, seed=seed, constraints=constraints)
+    return spiking, ConstrainedReference(parameters, V, lengths, seed=seed, constraints=constraints)
 
 
 def on_grid(M, constraints):
@@ -135,17 +137,38 @@ def test_lost_packets_bias_nothing_but_who_takes_part():
         assert stats.chisquare(counts, without_loss * len(words)).pvalue < 1e-6
 
 
+@pytest.mark.parametrize("varphi", [0.0, np.linspace(0.0, 3.0, V)], ids=["paper", "prior on Phi"])
+def test_limits_that_never_bind_leave_the_network_as_it_is(varphi):
+    """The kernel with limits, step by step the one without."""
+    parameters = replace(PARAMETERS, topic_word_prior=varphi)
+    limits = Constraints(packet_loss=1e-12, chip_of_topic=(0, 0, 1, 1))
+    chip = ConstrainedReference(parameters, V, [20] * 3, seed=1, constraints=limits)
+    free = EdSpikeLDAReference(parameters, V, [20] * 3, seed=1)
+    words, docs = tokens(40)
+    for part in (slice(0, 1), slice(1, 15), slice(15, None)):
+        free.present(words[part], docs[part], winners=chip.present(words[part], docs[part]))
+        for name in ("J__alpha", "M__alpha", "M__beta", "_s_alpha", "_Delta_alpha"):
+            found, expected = getattr(chip, name), getattr(free, name)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=ATOL, err_msg=name)
+    assert (free._s_alpha > 0).all()
+
+
 def test_who_misses_the_winner_does_not_learn():
-    """With every third packet lost, some document synapses skip some tokens, in both twins."""
+    """With every third packet lost, some document synapses skip some tokens, in both twins.
+
+    Nor does it count the token among those that it has waited since its own last spike.
+    """
     limits = Constraints(packet_loss=0.4, chip_of_topic=(0, 1, 2, 3))
-    for network in twins(limits):
-        skipped = 0
+    for network in twins(limits, parameters=replace(PARAMETERS, topic_word_prior=0.5)):
+        skipped, Delta = 0, np.zeros(K)
         for word, doc in zip(*tokens(15), strict=True):
             before = network.M__beta[doc].copy()
             (z,) = network.present([word], [doc])
             unchanged = network.M__beta[doc] == before
             assert not unchanged[z]
             skipped += unchanged.sum()
+            Delta = np.where(np.arange(K) == z, 0, Delta + ~unchanged)
+            np.testing.assert_array_equal(network.state()["Delta_alpha"], Delta)
         assert 10 < skipped < 42  # 3 others x 15 tokens x (1 - 0.6 * ~0.6)
 
 
@@ -257,12 +280,12 @@ def test_the_rest_learns_as_if_tokens_that_nobody_hears_were_not_there(inhibitio
 
 @pytest.mark.parametrize("inhibition", [Race(), Poisson()])
 @pytest.mark.parametrize("form", ["flow", "paper"])
-@pytest.mark.parametrize("prior", [1.3, None])
-def test_pruned_network_in_spikes_equals_the_reference(prior, form, inhibition):
+@pytest.mark.parametrize(("prior", "varphi"), [(1.3, 0.0), (1.3, 2.0), (None, 0.0)])
+def test_pruned_network_in_spikes_equals_the_reference(prior, varphi, form, inhibition):
     private = np.random.default_rng(3).random((K, V)) < 0.5
     pruned = PrunedWords(private, np.linspace(-3.0, -1.0, K))
     lengths = [20] * 3
-    parameters = EventDrivenParameters(K, prior, STEP, STEP)
+    parameters = EventDrivenParameters(K, prior, STEP, STEP, topic_word_prior=varphi)
     if form == "paper":
         doc_step = VarianceTracking() if prior is None else AdaGrad()
         parameters = EventDrivenParameters(
@@ -277,6 +300,7 @@ def test_pruned_network_in_spikes_equals_the_reference(prior, form, inhibition):
     reference.present(words, docs, winners=winners)
     assert private[winners, words].any() and not private[winners, words].all()
     np.testing.assert_allclose(spiking.M__alpha, reference.M__alpha, rtol=0, atol=ATOL)
+    np.testing.assert_allclose(spiking.J__alpha, reference.J__alpha, rtol=0, atol=ATOL)
     np.testing.assert_allclose(spiking.M__beta, reference.M__beta, rtol=0, atol=ATOL)
     assert (spiking.M__alpha[~private] == np.repeat(pruned.shared, (~private).sum(axis=1))).all()
 

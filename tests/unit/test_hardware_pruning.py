@@ -72,31 +72,37 @@ def pretrained(reuters):
 
 
 def test_training_goes_on_in_the_pruned_network(pretrained, reuters):
-    before = pretrained.trainer_.network.M__alpha
+    before = pretrained.trainer_.network.J__alpha  # M^alpha and the prior on Phi
+    assert pretrained.trainer_.network.parameters.smoothed
     pruned = prune_and_continue(pretrained, reuters.train, n_passes=3, n_private=50)
     network = pruned.trainer_.network
     assert pruned.n_iter_ == 7 and pretrained.n_iter_ == 4
-    assert np.array_equal(pretrained.trainer_.network.M__alpha, before)  # the original stays
+    assert np.array_equal(pretrained.trainer_.network.J__alpha, before)  # the original stays
     expected = prune_words(softmax_rows(before), 50)
     assert np.array_equal(network.pruned.private, expected.private)
     np.testing.assert_allclose(network.pruned.shared, expected.shared, rtol=1e-12)
-    M__alpha = network.M__alpha
-    shared = np.broadcast_to(expected.shared[:, None], M__alpha.shape)
-    assert np.array_equal(M__alpha[~expected.private], shared[~expected.private])
-    moved = np.abs(M__alpha - np.log(softmax_rows(before)))[expected.private]
+    J__alpha = network.J__alpha
+    shared = np.broadcast_to(expected.shared[:, None], J__alpha.shape)
+    for weights in (J__alpha, network.M__alpha):
+        assert np.array_equal(weights[~expected.private], shared[~expected.private])
+    s_alpha = network.state()["s_alpha"][:, None]
+    own = np.exp(network.M__alpha) + pretrained.topic_word_prior * s_alpha
+    np.testing.assert_allclose(np.exp(J__alpha)[expected.private], own[expected.private])
+    moved = np.abs(J__alpha - np.log(softmax_rows(before)))[expected.private]
     assert np.median(moved) > 0.01  # private synapses are plastic
     np.testing.assert_allclose(pruned.components_.sum(axis=1), 1.0, rtol=1e-12)
-    phi = np.exp(M__alpha) / np.exp(M__alpha).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(pruned.components_, phi, rtol=0, atol=2e-3)  # + varphi smoothing
+    phi = np.exp(J__alpha) / np.exp(J__alpha).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(pruned.components_, phi, rtol=1e-12)
     theta = pruned.transform(reuters.observed)
     assert theta.shape == (reuters.observed.n_docs, 5)
     assert pruned.doc_topic().shape == (reuters.train.n_docs, 5)
 
 
-def test_pruning_nothing_only_puts_the_weights_on_the_manifold(pretrained, reuters):
+def test_pruning_nothing_only_puts_the_weights_on_the_manifold(reuters):
     V = reuters.train.n_words
+    pretrained = EdSpikeLDA(n_topics=5, max_iter=1, random_state=3).fit(reuters.train)
     same = prune_and_continue(pretrained, reuters.train, n_passes=0, n_private=V)
-    before, after = (np.exp(m.trainer_.network.M__alpha).sum(axis=1) for m in (pretrained, same))
+    before, after = (np.exp(m.trainer_.network.J__alpha).sum(axis=1) for m in (pretrained, same))
     assert np.abs(np.log(before)).max() > 1e-3  # zeta was not 1 yet
     np.testing.assert_allclose(after, 1.0, rtol=1e-12)
     np.testing.assert_allclose(same.components_, pretrained.components_, rtol=1e-9)
@@ -149,7 +155,7 @@ def test_moments_of_variance_tracking_move_with_the_weights():
     M = np.log([[0.5, 1.5, 2.0], [0.1, 0.2, 0.1]])
     samples = M + np.array([-0.3, 0.1, 0.5])[:, None, None]
     state = {"M__alpha": M, "s_1__alpha": samples.mean(0), "s_2__alpha": (samples**2).mean(0)}
-    moved = pruning._on_manifold(state, VarianceTracking())
+    moved = pruning._on_manifold(state, M, VarianceTracking())
     shifted = samples - np.log([[4.0], [0.4]])
     np.testing.assert_allclose(np.exp(moved["M__alpha"]).sum(axis=1), 1.0, rtol=1e-14)
     np.testing.assert_allclose(moved["s_1__alpha"], shifted.mean(0), rtol=1e-12)

@@ -23,6 +23,7 @@ from brian_lda.step_rules import RobbinsMonro
 V, D, K = 4, 3, 3
 WORDS, DOCS = [0, 3, 1, 1, 2, 3], [0, 1, 2, 0, 1, 2]
 EPSILON = np.array([0.1, 0.2, 0.3, 0.4])
+VARPHI, S_ALPHA = np.array([1.0, 0.0, 3.0, 2.0]), np.array([0.1, 0.3, 0.2])
 FILES = (
     "ed_spike_lda", "ed_spike_lda_paper", "ed_spike_plsi", "ed_spike_plsi_paper",
     "semi_spike_lda", "semi_spike_lda_paper", "du_spike_lda", "du_spike_lda_paper", "spike_cgs",
@@ -52,6 +53,8 @@ def build(file, inhibition=None):
         net.set({"topics.g": np.array([0.5, 1.0, 0.25])})
     if "epsilon" in net.words.variables:
         net.set({"words.epsilon": EPSILON})
+    if "s_alpha" in net.topics.variables:
+        net.set({"words.varphi": VARPHI, "topics.Vbar": VARPHI.sum(), "topics.s_alpha": S_ALPHA})
     return net
 
 
@@ -75,15 +78,18 @@ def factors(net):
 
 @every_model
 def test_the_rate_is_the_product_of_what_the_synapses_hold(file):
-    """Alg. 1, line 5: u = M^alpha.x + M^beta.x (- b); with the smoothing exp M^alpha + epsilon."""
+    """Alg. 1, line 5: u = M^alpha.x + M^beta.x (- b); with what a prior adds to exp M^alpha."""
     net = build(file)
     monitor = StateMonitor(net.topics, ["u", "rate"], True, when="end")
     net.network.add(monitor)
     epsilon = EPSILON if "epsilon" in net.words.variables else np.zeros(V)
+    has_prior = "s_alpha" in net.topics.variables
+    assert has_prior == (file == "ed_spike_lda")
     for token, (w, d) in enumerate(zip(WORDS[:3], DOCS[:3], strict=True)):
         word, document, bias = factors(net)
+        prior = VARPHI[w] * held(net, "topics.s_alpha", (K,)) if has_prior else epsilon[w]
         net.present([w], [d], [token])
-        rate = (word[w] + epsilon[w]) * document[d] / bias
+        rate = (word[w] + prior) * document[d] / bias
         np.testing.assert_allclose(monitor.rate[:, -1], rate, rtol=1e-12)
         np.testing.assert_allclose(monitor.u[:, -1], np.log(rate), rtol=1e-12, atol=1e-12)
 

@@ -8,10 +8,12 @@ import pytest
 from sklearn.base import clone
 
 from brian_lda import (
+    CollapsedGibbsLDA,
     DuSpikeLDA,
     EdSpikeLDA,
     EdSpikePLSI,
     SemiSpikeLDA,
+    SpikeCGS,
     StochasticVariationalLDA,
     TopicModel,
 )
@@ -193,6 +195,56 @@ def test_saving_where_there_is_no_folder_says_so_and_leaves_nothing(model, tmp_p
     assert [file.name for file in tmp_path.iterdir()] == ["model.h5"]
 
 
+LEARNERS = [SemiSpikeLDA, SpikeCGS, CollapsedGibbsLDA]
+
+
+@pytest.mark.parametrize("estimator", LEARNERS)
+def test_a_learned_lambda_comes_back(estimator, bars, tmp_path):
+    model = estimator(n_topics=6, max_iter=20, random_state=3, learn_prior=True).fit(bars)
+    model.save(tmp_path / "model.h5")
+    loaded = TopicModel.load(tmp_path / "model.h5")
+    assert (loaded.doc_topic_prior_ != 0.1).all() and loaded.doc_topic_prior == 0.1
+    np.testing.assert_array_equal(loaded.doc_topic_prior_, model.doc_topic_prior_)
+    np.testing.assert_array_equal(loaded.transform(bars), model.transform(bars))
+    assert loaded.perplexity(bars, bars) == model.perplexity(bars, bars)
+    given = estimator(n_topics=6, max_iter=2, random_state=3).fit(bars)
+    given.save(tmp_path / "given.h5")
+    np.testing.assert_array_equal(TopicModel.load(tmp_path / "given.h5").doc_topic_prior_, 0.1)
+
+
+def forget_lambda(file):
+    del file["state/doc_topic_prior"]
+
+
+def drop_a_topic(file):
+    forget_lambda(file)
+    file["state/doc_topic_prior"] = np.full(5, 0.1)
+
+
+def make_zero(file):
+    file["state/doc_topic_prior"][0] = 0.0
+
+
+def make_infinite(file):
+    file["state/doc_topic_prior"][0] = np.inf
+
+
+@pytest.mark.parametrize("edit", [forget_lambda, drop_a_topic, make_zero, make_infinite])
+def test_a_learned_lambda_that_is_none_is_refused(edit, bars, tmp_path):
+    model = SemiSpikeLDA(n_topics=6, max_iter=2, random_state=3, learn_prior=True).fit(bars)
+    model.save(tmp_path / "model.h5")
+    reseal(tmp_path / "model.h5", edit)
+    with pytest.raises(ModelFileError, match="doc_topic_prior must be 6 positive numbers; found"):
+        TopicModel.load(tmp_path / "model.h5")
+
+
+def test_a_loaded_model_can_begin_to_learn_lambda(model, path, bars):
+    loaded = TopicModel.load(path).set_params(learn_prior=True, max_iter=2)
+    loaded.partial_fit(bars)
+    assert (loaded.doc_topic_prior_ != model.doc_topic_prior).all()
+    assert loaded.doc_topic_prior_.sum() == pytest.approx(model.doc_topic_prior.sum(), rel=1e-12)
+
+
 IN_SPIKES = {
     "backend": "brian2",
     "brian2_options": {"simulator": "numpy", "inhibition": Poisson()},
@@ -203,11 +255,13 @@ IN_SPIKES = {
     "model",
     [
         SemiSpikeLDA(n_topics=2, max_iter=1, random_state=0),
+        SemiSpikeLDA(n_topics=2, max_iter=1, random_state=0, learn_prior=True),
         DuSpikeLDA(n_topics=2, max_iter=1, random_state=0),
         EdSpikeLDA(n_topics=2, max_iter=1, random_state=0),
         EdSpikePLSI(n_topics=2, max_iter=1, random_state=0),
         StochasticVariationalLDA(n_topics=2, max_iter=1, random_state=0, total_documents=2),
         SemiSpikeLDA(n_topics=2, max_iter=1, random_state=0, **IN_SPIKES),
+        SemiSpikeLDA(n_topics=2, max_iter=1, random_state=0, learn_prior=True, **IN_SPIKES),
         EdSpikeLDA(n_topics=2, max_iter=1, random_state=0, **IN_SPIKES),
     ],
     ids=lambda model: f"{type(model).__name__}-{getattr(model, 'backend', 'rate')}",
@@ -224,6 +278,10 @@ def test_a_loaded_model_goes_on_learning_where_it_was(model, tmp_path):
     assert not np.array_equal(before, model.components_)
     np.testing.assert_array_equal(loaded.components_, model.components_)
     np.testing.assert_array_equal(again.components_, model.components_)
+    if model.learn_prior:
+        assert (model.doc_topic_prior_ != 0.1).all()
+        for other in (loaded, again):
+            np.testing.assert_array_equal(other.doc_topic_prior_, model.doc_topic_prior_)
     assert loaded.n_iter_ == model.n_iter_
 
 

@@ -62,10 +62,12 @@ def folder(monkeypatch, tmp_path):
 
 
 def event_driven(
-    K=K, prior=1.3, steps=STEPS, V=V, lengths=LENGTHS, *, seed=1, initial=None, epsilon=0.0,
+    K=K, prior=1.3, steps=STEPS, V=V, lengths=LENGTHS, *, seed=1, initial=None, varphi=0.0,
     integrator="flow", **options,
 ):  # fmt: skip
-    parameters = EventDrivenParameters(K, prior, *steps, epsilon=epsilon, integrator=integrator)
+    parameters = EventDrivenParameters(
+        K, prior, *steps, topic_word_prior=varphi, integrator=integrator
+    )
     return EventDrivenSpiking(parameters, V, lengths, seed=seed, initial=initial, **options)
 
 
@@ -85,8 +87,8 @@ GROUPS = {
         {"prior": 1.7},
         {"prior": np.linspace(1.1, 1.5, K)},
         {"steps": (RobbinsMonro(0.1, power=0.0), RobbinsMonro(0.2, 5.0, floor=0.01))},
-        {"epsilon": 0.01},
-        {"epsilon": np.linspace(0.01, 0.1, V)},
+        {"varphi": 0.01},
+        {"varphi": np.linspace(0.01, 0.1, V)},
         {"V": 69},  # a corpus of like size
         {"lengths": np.arange(290)},
         limited(),

@@ -19,8 +19,11 @@ WINNERS = [0, 0, 1, 2, 0, 1, 2, 1, 0, 2]  # winners with and without a synapse o
 SAME_FORMULA = 1e-12  # ten updates of numbers around 1, each rounded to 1e-16
 
 
-def slow_token(M__alpha, M__beta, w, d, z, eta, eta_beta, is_flow):
-    """Eq. (MAP discrete dynamics) synapse by synapse; the shared synapses never move."""
+def slow_token(M__alpha, M__beta, w, d, z, eta, eta_beta, is_flow, prior=0.0):
+    """Eq. (MAP discrete dynamics) synapse by synapse; the shared synapses never move.
+
+    `prior` is varphi Delta/N: it drives the private synapses and is in the decay V times.
+    """
     kappa = LAMDA.sum() - K
     a = 1 / kappa + 1 / N_D[d]
     for v in range(V):
@@ -28,7 +31,9 @@ def slow_token(M__alpha, M__beta, w, d, z, eta, eta_beta, is_flow):
             x = 1.0 if v == w else 0.0
             p = np.exp(M__alpha[z, v])
             if is_flow:
-                M__alpha[z, v] = np.log(np.exp(-eta) * p + (1 - np.exp(-eta)) * x)
+                decay = 1 + V * prior
+                rest = np.exp(-decay * eta)
+                M__alpha[z, v] = np.log(rest * p + (1 - rest) * (x + prior) / decay)
             else:
                 M__alpha[z, v] += eta * (x / p - 1.0)
     for k in range(K):
@@ -42,19 +47,22 @@ def slow_token(M__alpha, M__beta, w, d, z, eta, eta_beta, is_flow):
 
 
 @pytest.mark.parametrize("gauge", (True, False))
-@pytest.mark.parametrize("integrator", ("flow", "euler"))
-def test_golden_trace(integrator, gauge):
+@pytest.mark.parametrize(("integrator", "varphi"), [("flow", 0.0), ("flow", 0.7), ("euler", 0.0)])
+def test_golden_trace(integrator, varphi, gauge):
     step = RobbinsMonro(0.3, power=0)
-    parameters = EventDrivenParameters(K, LAMDA, step, step, integrator, gauge)
+    parameters = EventDrivenParameters(K, LAMDA, step, step, integrator, gauge, varphi)
     start = initial_state(parameters, V, N_D, seed=3)
     network = EdSpikeLDAReference(parameters, V, N_D, seed=3, pruned=PRUNED)
     M__alpha, M__beta = start["M__alpha"].copy(), start["M__beta"].copy()
-    for w, d, z in zip(WORDS, DOCS, WINNERS, strict=True):
+    last = np.zeros(K)
+    for i, (w, d, z) in enumerate(zip(WORDS, DOCS, WINNERS, strict=True), start=1):
         network.present([w], [d], winners=[z])
         a = 1 / (LAMDA.sum() - K) + 1 / N_D[d]
-        slow_token(M__alpha, M__beta, w, d, z, 0.3, 0.3 / a, integrator == "flow")
+        prior = varphi * (i - last[z]) / N_D.sum()
+        last[z] = i
+        slow_token(M__alpha, M__beta, w, d, z, 0.3, 0.3 / a, integrator == "flow", prior)
         expected = np.where(PRIVATE, M__alpha, PRUNED.shared[:, None])
-        np.testing.assert_allclose(network.M__alpha, expected, rtol=0, atol=SAME_FORMULA)
+        np.testing.assert_allclose(network.J__alpha, expected, rtol=0, atol=SAME_FORMULA)
         np.testing.assert_allclose(network.M__beta, M__beta, rtol=0, atol=SAME_FORMULA)
     assert network.state()["n_alpha"].tolist() == [4, 3, 3]  # every spike of the neuron counts
     if gauge:  # nothing is written where there is no synapse
@@ -83,9 +91,12 @@ def test_winners_follow_private_and_shared_weights(doc_step):
         np.testing.assert_allclose(seen, law, rtol=0, atol=5 * np.sqrt(0.25 / n))
 
 
+@pytest.mark.parametrize("varphi", (0.0, 0.7))
 @pytest.mark.parametrize("gauge", (True, False))
-def test_all_words_private_is_the_unpruned_network_bit_for_bit(gauge):
-    parameters = EventDrivenParameters(K, LAMDA, RobbinsMonro(0.1, 10), gauge=gauge)
+def test_all_words_private_is_the_unpruned_network_bit_for_bit(gauge, varphi):
+    parameters = EventDrivenParameters(
+        K, LAMDA, RobbinsMonro(0.1, 10), gauge=gauge, topic_word_prior=varphi
+    )
     everything = PrunedWords(np.ones((K, V), bool), np.full(K, -np.inf))
     rng = np.random.default_rng(0)
     words, docs = rng.integers(0, V, 3000), rng.integers(0, D, 3000)
@@ -99,8 +110,9 @@ def test_all_words_private_is_the_unpruned_network_bit_for_bit(gauge):
     assert np.array_equal(*(network.M__beta for network in networks))
 
 
-def test_a_saved_state_goes_on_as_if_never_interrupted():
-    parameters = EventDrivenParameters(K, LAMDA, RobbinsMonro(0.1, 10))
+@pytest.mark.parametrize("varphi", (0.0, 0.7))
+def test_a_saved_state_goes_on_as_if_never_interrupted(varphi):
+    parameters = EventDrivenParameters(K, LAMDA, RobbinsMonro(0.1, 10), topic_word_prior=varphi)
     rng = np.random.default_rng(0)
     words, docs = rng.integers(0, V, 2000), rng.integers(0, D, 2000)
     straight = EdSpikeLDAReference(parameters, V, N_D, seed=2, pruned=PRUNED)

@@ -64,16 +64,20 @@ def summed_eta(rule, n, delta):
     ],
     ids=("constant", "power 1", "power 0.7", "floor", "rmsprop"),
 )
-def test_eq_semi_likelihood_discrete_dynamics(rule, integrator):
-    weights = word_weights(rule, integrator)
+@pytest.mark.parametrize("varphi", (0.0, np.linspace(0.0, 2.0, V)), ids=("paper", "prior"))
+def test_eq_semi_likelihood_discrete_dynamics(rule, integrator, varphi):
+    """With a prior, varphi_w counts more for every N tokens shown, N = 40."""
+    weights = word_weights(rule, integrator, varphi=varphi, n_training_tokens=40.0)
+    varphi = np.broadcast_to(varphi, V)
     M = weights.M__alpha.tolist()
     n, v = [0.0] * K, [[0.0] * V for _ in range(K)]
     for words, rows, n_docs, T in BATCHES:
         weights.update(np.array(words, np.int32), as_counts(rows), n_docs, T)
+        share = sum(map(sum, rows)) / 40.0
         for z in range(K):
-            N_z = sum(row[z] for row in rows)
+            N_z = sum(row[z] for row in rows) + share * varphi.sum()
             for w in range(V):
-                N_zw = rows[words.index(w)][z] if w in words else 0
+                N_zw = (rows[words.index(w)][z] if w in words else 0) + share * varphi[w]
                 if isinstance(rule, RMSProp):
                     c, a = N_zw / (n_docs * T), N_z / (n_docs * T)
                     g = c * exp(-M[z][w]) - a
@@ -166,18 +170,17 @@ def test_a_synapse_may_sink_for_ever(integrator, rule):
 
 def test_rates_are_the_weights_up_to_a_factor_per_word():
     weights = word_weights(RobbinsMonro(), "flow", varphi=0.5, n_training_tokens=30.0)
-    assert weights.epsilon == pytest.approx(0.5 * K / 30.0, rel=1e-15)
     weights.update(np.array([2, 0], np.int32), as_counts([[3, 0, 1], [2, 5, 0]]), 2, 2)
     rates = weights.rates(np.array([3, 0], np.int32))
     assert rates.dtype == np.float32 and rates.shape == (2, padded(K))
-    expected = (np.exp(weights.M__alpha) + weights.epsilon)[:, [3, 0]].T
+    expected = np.exp(weights.M__alpha)[:, [3, 0]].T
     np.testing.assert_allclose(
         rates[:, :K],
         expected / expected.max(axis=1, keepdims=True),
         rtol=1e-6,  # float32
     )
     assert not rates[:, K:].any()
-    p = np.exp(weights.M__alpha) + weights.epsilon
+    p = np.exp(weights.M__alpha)
     np.testing.assert_allclose(weights.phi, p / p.sum(axis=1, keepdims=True), rtol=1e-13)
 
 

@@ -42,6 +42,8 @@ class Literal:
         self.n = {"alpha": [0] * K, "beta": [0] * len(N_D)}
         self.rule = {"alpha": parameters.word_step, "beta": parameters.doc_step}
         self.lamda, self.is_flow = parameters.doc_topic_prior, parameters.integrator == "flow"
+        self.varphi = np.broadcast_to(parameters.topic_word_prior, V).tolist()
+        self.Delta = [0] * K  # tokens since the last spike of each topic
         self.memory = {}  # per synapse: (s_1, s_2) or G
         self.base = {key: getattr(rule, "eta", None) for key, rule in self.rule.items()}
 
@@ -49,7 +51,7 @@ class Literal:
         M, rule, key = self.M[layer][i][j], self.rule[layer], (layer, i, j)
         if isinstance(rule, RobbinsMonro):
             eta = max(rule.scale * (1 + n / rule.offset) ** -rule.power, rule.floor)
-            eta = eta / a  # our unit of time for M^beta, see RobbinsMonro; a = 1 for M^alpha
+            eta = eta / a if layer == "beta" else eta  # our unit of time, see RobbinsMonro
         elif isinstance(rule, VarianceTracking):
             s_1, s_2 = self.memory.get(key, (M, M**2 + rule.initial_variance))
             eta = (s_2 - s_1**2) / (exp(-s_1) + 1)
@@ -66,9 +68,13 @@ class Literal:
         self.M[layer][i][j] = M
 
     def token(self, w, d, winner):
-        for v in range(V):
-            x_v = 1 if v == w else 0
-            self.synapse("alpha", winner, v, self.n["alpha"][winner], x_v, 1)
+        self.Delta = [Delta + 1 for Delta in self.Delta]
+        waited = self.Delta[winner] / int(N_D.sum())  # Delta/N
+        for v in range(V):  # M^alpha stands for log P: with a prior, all that the neuron sees
+            c = (1 if v == w else 0) + self.varphi[v] * waited
+            a = 1 + sum(self.varphi) * waited
+            self.synapse("alpha", winner, v, self.n["alpha"][winner], c, a)
+        self.Delta[winner] = 0
         for z in range(K):
             h_z = 1 if z == winner else 0
             if self.lamda is None:
@@ -94,6 +100,12 @@ def every_combination():
             yield pytest.param(
                 EventDrivenParameters(K, lamda, RULES[word], RULES[doc], integrator, gauge), id=name
             )
+    for doc, gauge, varphi in product(RULES, (False, True), (0.4, np.array([0.0, 0.3, 2.0]))):
+        name = f"lda-{doc}-gauge={gauge}-prior on Phi {'by word' if np.ndim(varphi) else ''}"
+        parameters = EventDrivenParameters(
+            K, LAMDA, RULES["robbins-monro"], RULES[doc], "flow", gauge, varphi
+        )
+        yield pytest.param(parameters, id=name)
 
 
 @pytest.mark.parametrize("parameters", list(every_combination()))
@@ -104,8 +116,12 @@ def test_golden_trace(parameters):
     for w, d, z in zip(WORDS, DOCS, WINNERS, strict=True):
         assert network.present([w], [d], winners=[z]).tolist() == [z]
         literal.token(w, d, z)
-        np.testing.assert_allclose(network.M__alpha, literal.M["alpha"], rtol=0, atol=SAME_FORMULA)
+        np.testing.assert_allclose(network.J__alpha, literal.M["alpha"], rtol=0, atol=SAME_FORMULA)
         np.testing.assert_allclose(network.M__beta, literal.M["beta"], rtol=0, atol=SAME_FORMULA)
+        if parameters.smoothed:
+            assert network.state()["Delta_alpha"].tolist() == literal.Delta
+        else:
+            np.testing.assert_array_equal(network.J__alpha, network.M__alpha)
     state = network.state()
     assert state["n_alpha"].tolist() == literal.n["alpha"] == [3, 5]
     assert state["n_beta"].tolist() == literal.n["beta"] == [5, 3]
@@ -156,16 +172,28 @@ def long_stream(n_tokens=4000, n_words=20, n_docs=6, seed=0):
     return words, docs, np.bincount(docs, minlength=n_docs)
 
 
-@pytest.mark.parametrize(("integrator", "epsilon"), [("euler", 0.0), ("flow", 0.0), ("flow", 0.01)])
-@pytest.mark.parametrize("lamda", (None, np.array([1.1, 1.5, 2.0, 1.3])), ids=("plsi", "lda"))
-def test_gauge_form_equals_the_full_form(integrator, epsilon, lamda):
+SEVERAL = np.array([1.1, 1.5, 2.0, 1.3])
+
+
+@pytest.mark.parametrize(
+    ("integrator", "lamda", "varphi"),
+    [
+        ("euler", None, 0.0),
+        ("euler", SEVERAL, 0.0),
+        ("flow", None, 0.0),
+        ("flow", SEVERAL, 0.0),
+        ("flow", SEVERAL, 2.0),
+    ],
+    ids=("plsi, euler", "lda, euler", "plsi, flow", "lda, flow", "lda, prior on Phi"),
+)
+def test_gauge_form_equals_the_full_form(integrator, lamda, varphi):
     """Same winners, drawn not forced, and the same weights after 4 000 tokens."""
     words, docs, lengths = long_stream()
     # Euler overshoots by eta exp(-M): a short step keeps the weights where rounding is 1e-15
     step = RobbinsMonro(0.01, power=0) if integrator == "euler" else RobbinsMonro(0.5, 10.0, 0.7)
     networks = [
         rate_twin(
-            EventDrivenParameters(4, lamda, step, step, integrator, gauge, epsilon),
+            EventDrivenParameters(4, lamda, step, step, integrator, gauge, varphi),
             20,
             lengths,
             seed=5,
@@ -179,14 +207,15 @@ def test_gauge_form_equals_the_full_form(integrator, epsilon, lamda):
     # M and a_z have size ~10 and are rounded 4 000 times: 4000 * 1e-15 at most
     np.testing.assert_allclose(networks[0].M__alpha, networks[1].M__alpha, rtol=0, atol=1e-11)
     np.testing.assert_array_equal(networks[0].M__beta, networks[1].M__beta)
+    np.testing.assert_array_equal(networks[0]._s_alpha, networks[1]._s_alpha)
 
 
-@pytest.mark.parametrize("epsilon", (0.0, 0.01))
-def test_rates_kept_beside_the_weights_stay_theirs(epsilon):
+@pytest.mark.parametrize("varphi", (0.0, 2.0))
+def test_rates_kept_beside_the_weights_stay_theirs(varphi):
     """To the last bit, after several moves of r_z: a restored network makes them anew."""
     words, docs, lengths = long_stream()
     step = RobbinsMonro(0.3, power=0)
-    parameters = EventDrivenParameters(4, np.full(4, 1.1), step, step, epsilon=epsilon)
+    parameters = EventDrivenParameters(4, np.full(4, 1.1), step, step, topic_word_prior=varphi)
     network = rate_twin(parameters, 20, lengths, seed=5)
     network.present(words, docs)
     m, a = network._m__alpha, network._offset__alpha
@@ -198,17 +227,21 @@ def test_rates_kept_beside_the_weights_stay_theirs(epsilon):
 
 @pytest.mark.parametrize("integrator", ("euler", "flow"))
 @pytest.mark.parametrize(
-    ("word_step", "doc_step", "gauge"),
+    ("word_step", "doc_step", "gauge", "varphi"),
     [
-        (RobbinsMonro(), RobbinsMonro(), True),
-        (RobbinsMonro(), RobbinsMonro(), False),
-        (VarianceTracking(), AdaGrad(), False),
-        (AdaGrad(), VarianceTracking(), False),
+        (RobbinsMonro(), RobbinsMonro(), True, 0.0),
+        (RobbinsMonro(), RobbinsMonro(), True, 2.0),
+        (RobbinsMonro(), RobbinsMonro(), False, 0.0),
+        (VarianceTracking(), AdaGrad(), False, 0.0),
+        (AdaGrad(), VarianceTracking(), False, 0.0),
     ],
 )
-def test_a_restored_state_goes_on_bit_for_bit(integrator, word_step, doc_step, gauge):
+def test_a_restored_state_goes_on_bit_for_bit(integrator, word_step, doc_step, gauge, varphi):
     words, docs, lengths = long_stream(400)
-    parameters = EventDrivenParameters(4, np.full(4, 1.1), word_step, doc_step, integrator, gauge)
+    varphi = varphi if integrator == "flow" else 0.0
+    parameters = EventDrivenParameters(
+        4, np.full(4, 1.1), word_step, doc_step, integrator, gauge, varphi
+    )
     original = rate_twin(parameters, 20, lengths, seed=5)
     original.present(words[:200], docs[:200])
     state = original.state()

@@ -2,7 +2,7 @@
 
 Proven on three documents and five words, with exact expectations (no Monte Carlo but in the last
 test): zeta falls monotonically to 1 and kappa, the objective rises on the manifold along the
-natural gradient, stationary points solve the fixed-point equations.
+natural gradient, stationary points solve the fixed-point equations. The same with our prior on Phi.
 """
 
 from itertools import product
@@ -28,22 +28,32 @@ K = 3
 COUNTS = np.array([[4, 2, 0, 1, 0], [0, 1, 5, 0, 2], [1, 1, 1, 3, 3]])
 DOCUMENTS = [[0, 0, 1, 2], [2, 3, 3, 4], [0, 4, 1, 1, 3]]
 LAMDA = np.array([1.3, 2.0, 1.1])
-MODELS = ("plsi", "lda", "semi")
+VARPHI = np.array([0.3, 0.0, 0.05, 1.5, 0.4])  # a word without a prior among them
+MODELS = ("plsi", "lda", "semi", "lda, prior on Phi", "semi, prior on Phi")
 INTEGRATION_ERROR = 1e-8  # solve() asks LSODA for 1e-9
 
 
+def varphi_of(model):
+    """The prior, and the same a token or a document."""
+    varphi = VARPHI if "prior" in model else np.zeros(5)
+    return varphi, varphi / (len(DOCUMENTS) if model.startswith("semi") else COUNTS.sum())
+
+
 def mean_limit(model):
-    if model == "semi":
-        return SemiMeanLimit(DOCUMENTS, K, LAMDA - 1.0)
+    varphi, _ = varphi_of(model)
+    if model.startswith("semi"):
+        return SemiMeanLimit(DOCUMENTS, K, LAMDA - 1.0, varphi)
     prior = None if model == "plsi" else LAMDA
-    return EventDrivenMeanLimit(EventDrivenParameters(K, prior), COUNTS)
+    parameters = EventDrivenParameters(K, prior, topic_word_prior=varphi)
+    return EventDrivenMeanLimit(parameters, COUNTS)
 
 
 def random_weights(model, seed, on_manifold=False):
     rng = np.random.default_rng(seed)
-    M = Weights(rng.normal(1, 1, (K, 5)), rng.normal(1, 1, (0 if model == "semi" else 3, K)))
+    n_docs = 0 if model.startswith("semi") else 3
+    M = Weights(rng.normal(1, 1, (K, 5)), rng.normal(1, 1, (n_docs, K)))
     if on_manifold:
-        log_kappa = np.log({"plsi": 1.0, "lda": (LAMDA - 1).sum(), "semi": 1.0}[model])
+        log_kappa = np.log(kappa_of(model))
         M = Weights(
             M.M__alpha - np.log(zeta(M.M__alpha))[:, None],
             M.M__beta - np.log(zeta(M.M__beta))[:, None] + log_kappa,
@@ -51,9 +61,12 @@ def random_weights(model, seed, on_manifold=False):
     return M
 
 
+def kappa_of(model):
+    return (LAMDA - 1).sum() if model.startswith("lda") else 1.0
+
+
 def deviations(model, path):
-    kappa = (LAMDA - 1).sum() if model == "lda" else 1.0
-    return np.hstack([path.zeta__alpha - 1.0, path.zeta__beta - kappa])
+    return np.hstack([path.zeta__alpha - 1.0, path.zeta__beta - kappa_of(model)])
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -70,11 +83,14 @@ def test_deviation_from_the_manifold_falls_strictly(model, seed):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_deviation_decays_at_the_rate_of_the_proof(model):
-    """d zeta/ds = -pi^(z) (zeta - 1) and -(N_d + kappa)/(kappa N_d) pi(d) (zeta - kappa)."""
+    """d zeta/ds = -pi^(z) (zeta - 1) and -(N_d + kappa)/(kappa N_d) pi(d) (zeta - kappa).
+
+    A prior on Phi adds Vbar/N to pi^(z).
+    """
     M, ode = random_weights(model, 1), mean_limit(model)
     g = ode.derivative(M)
     d_zeta__alpha = (np.exp(M.M__alpha) * g.M__alpha).sum(axis=1)
-    if model == "semi":
+    if model.startswith("semi"):
         pi_z = ode.expected_counts(M.M__alpha).sum(axis=1)
     else:
         pi_z = np.einsum("dw,dwz->z", ode.pi, ode.posterior(M))
@@ -82,6 +98,7 @@ def test_deviation_decays_at_the_rate_of_the_proof(model):
         rate = pi_d if model == "plsi" else (N_d + kappa) / (kappa * N_d) * pi_d
         d_zeta__beta = (np.exp(M.M__beta) * g.M__beta).sum(axis=1)
         np.testing.assert_allclose(d_zeta__beta, -rate * (zeta(M.M__beta) - kappa), rtol=1e-12)
+    pi_z = pi_z + varphi_of(model)[1].sum()
     np.testing.assert_allclose(d_zeta__alpha, -pi_z * (zeta(M.M__alpha) - 1.0), rtol=1e-12)
 
 
@@ -141,12 +158,26 @@ def test_objectives_by_hand():
     M = Weights(np.log(phi), np.log(kappa * theta))
     prior = 0.5 * np.log(kappa * 0.3) + 1.0 * np.log(kappa * 0.7) - kappa
     np.testing.assert_allclose(lda.objective(M), by_hand + prior / 4, rtol=1e-14)
+    varphi = np.array([0.0, 0.6])
+    for N, given in ((4, None), (10, 10.0)):
+        parameters = EventDrivenParameters(
+            2, lamda, topic_word_prior=varphi, n_training_tokens=given
+        )
+        log_prior = 0.6 * (np.log(0.8) + np.log(0.5)) / N
+        np.testing.assert_allclose(
+            EventDrivenMeanLimit(parameters, [[1, 3]]).objective(M),
+            by_hand + prior / 4 + log_prior,
+            rtol=1e-14,
+        )
 
     semi = SemiMeanLimit([[0, 1]], 2, [1.0, 2.0])  # p(z): Polya urn with 1 and 2 balls
     z = {(0, 0): 1 / 3 * 2 / 4, (0, 1): 1 / 3 * 2 / 4, (1, 0): 2 / 3 * 1 / 4, (1, 1): 2 / 3 * 3 / 4}
     likelihood = sum(p * phi[i, 0] * phi[j, 1] for (i, j), p in z.items())
     M = Weights(np.log(phi), np.empty((0, 2)))
     np.testing.assert_allclose(semi.objective(M), np.log(likelihood), rtol=1e-14)
+    two = SemiMeanLimit([[0, 1], [0, 1]], 2, [1.0, 2.0], varphi)
+    log_prior = 0.6 * (np.log(0.8) + np.log(0.5)) / 2
+    np.testing.assert_allclose(two.objective(M), np.log(likelihood) + log_prior, rtol=1e-14)
     C_00 = (z[0, 0] * phi[0, 0] * phi[0, 1] + z[0, 1] * phi[0, 0] * phi[1, 1]) / likelihood
     np.testing.assert_allclose(semi.expected_counts(M.M__alpha)[0, 0], C_00, rtol=1e-14)
 
@@ -157,7 +188,7 @@ def test_stationary_points_solve_the_fixed_point_equations(model):
     path = solve(ode, *random_weights(model, 5), times=[0.0, 400.0])
     p__alpha, p__beta = (np.exp(M[-1]) for M in path.weights)
     M = Weights(path.weights.M__alpha[-1], path.weights.M__beta[-1])
-    if model == "semi":
+    if model.startswith("semi"):
         pi_zw = ode.expected_counts(M.M__alpha)
     else:
         pi_hat = ode.pi[:, :, None] * ode.posterior(M)
@@ -169,6 +200,7 @@ def test_stationary_points_solve_the_fixed_point_equations(model):
             drive = pi_dz + pi_d[:, None] * (LAMDA - 1) / N_d[:, None]
             fixed__beta = drive / (pi_d * (1 / ode.kappa + 1 / N_d))[:, None]
         np.testing.assert_allclose(p__beta, fixed__beta, rtol=0, atol=1e-6)
+    pi_zw = pi_zw + varphi_of(model)[1]
     fixed__alpha = pi_zw / pi_zw.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(p__alpha, fixed__alpha, rtol=0, atol=1e-6)
 
@@ -219,16 +251,19 @@ def test_mean_of_the_semi_update_is_the_right_hand_side():
     np.testing.assert_allclose(mean, ode.derivative(M).M__alpha, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("integrator", ("euler", "flow"))
-def test_small_stochastic_steps_follow_the_ode(integrator):
+@pytest.mark.parametrize(
+    ("integrator", "varphi"), [("euler", np.zeros(5)), ("flow", np.zeros(5)), ("flow", VARPHI)]
+)
+def test_small_stochastic_steps_follow_the_ode(integrator, varphi):
     """The mean of 40 runs of ed-SpikeLDA with eta = 5e-4 stays within its standard error."""
     eta, duration, n_runs = 5e-4, 10.0, 40
     counts = np.array([[4, 2, 0, 1, 0], [0, 1, 4, 0, 2], [1, 1, 1, 2, 2]])  # all N_d = 7: one a_d
     N_d, kappa = counts.sum(axis=1), (LAMDA - 1).sum()
     a = 1 / kappa + 1 / 7
     parameters = EventDrivenParameters(
-        K, LAMDA, RobbinsMonro(eta, power=0), RobbinsMonro(eta * a, power=0), integrator
-    )
+        K, LAMDA, RobbinsMonro(eta, power=0), RobbinsMonro(eta * a, power=0), integrator,
+        topic_word_prior=varphi,
+    )  # fmt: skip
     start = random_weights("lda", 8)
     initial = {"M__alpha": start.M__alpha, "M__beta": start.M__beta}
     initial |= {"n_alpha": np.zeros(K), "n_beta": np.zeros(3)}
@@ -238,8 +273,8 @@ def test_small_stochastic_steps_follow_the_ode(integrator):
         network = rate_twin(parameters, 5, N_d, seed=seed, initial=initial)
         token = rng.choice(15, int(duration / eta), p=counts.ravel() / counts.sum())
         network.present(token % 5, token // 5)
-        ends.append(np.concatenate([network.M__alpha.ravel(), network.M__beta.ravel()]))
-    ode = EventDrivenMeanLimit(EventDrivenParameters(K, LAMDA), counts)
+        ends.append(np.concatenate([network.J__alpha.ravel(), network.M__beta.ravel()]))
+    ode = EventDrivenMeanLimit(parameters, counts)
     path = solve(ode, *start, times=[0.0, duration])
     expected = np.concatenate([M[-1].ravel() for M in path.weights])
     spread = np.std(ends, axis=0, ddof=1) / np.sqrt(n_runs)
@@ -279,6 +314,7 @@ def test_words_without_a_token_sink_without_nan():
         (lambda: EventDrivenMeanLimit(EventDrivenParameters(2, None), [1, 2]), "counts"),
         (lambda: SemiMeanLimit([[0] * 40], 2, 0.1), "document 0"),
         (lambda: SemiMeanLimit([[0]], 2, -0.1), "doc_topic_prior"),
+        (lambda: SemiMeanLimit([[0]], 2, 0.1, -0.1), "topic_word_prior"),
     ],
 )
 def test_bad_input(make, names):

@@ -33,13 +33,14 @@ TABLE = {
     "algorithms": "errors",  # names of modules and classes, loaded when they are asked for
     "automatic_steps": "errors step_rules parameters",
     "initial_weights": "errors step_rules parameters",
+    "seen_weights": "parameters initial_weights",
     "files": "errors",
     "corpus": "errors",
     "circuit": f"{DATA} automatic_steps initial_weights",  # `start`: values for scripts
     "models": "errors step_rules parameters automatic_steps initial_weights circuit",
-    "reference": f"{DATA} initial_weights corpus",
+    "reference": f"{DATA} initial_weights seen_weights corpus",
     # see NARROW
-    "simulation": f"{DATA} algorithms initial_weights corpus circuit models reference",
+    "simulation": f"{DATA} algorithms initial_weights seen_weights corpus circuit models reference",
     "evaluation": "errors corpus reference",
     "plotting": "errors",
     "estimators": f"{DATA} algorithms automatic_steps initial_weights files corpus reference "

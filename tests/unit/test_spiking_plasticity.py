@@ -1,5 +1,7 @@
 """One update by hand, and golden traces against the rate-level twin fed with the same winners."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from event_driven_twins import rate_twin
@@ -8,6 +10,7 @@ from brian_lda.circuit import circuit
 from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.circuit.latency import Windowed
 from brian_lda.errors import ParameterError, SimulationError, WeightOverflowError
+from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.simulation import EventDrivenSpiking
 from brian_lda.simulation.model_choice import model_for
@@ -31,8 +34,8 @@ def tokens():
     return words, docs, np.bincount(docs, minlength=D)  # the last document is empty
 
 
-def flow(prior, gauge=True, epsilon=0.0):
-    return EventDrivenParameters(K, prior, ROBBINS_MONRO, ROBBINS_MONRO, "flow", gauge, epsilon)
+def flow(prior, gauge=True, varphi=0.0):
+    return EventDrivenParameters(K, prior, ROBBINS_MONRO, ROBBINS_MONRO, "flow", gauge, varphi)
 
 
 def paper(prior, eta=0.1, amplification=1.0):
@@ -40,21 +43,20 @@ def paper(prior, eta=0.1, amplification=1.0):
     return EventDrivenParameters(K, prior, VarianceTracking(), doc_step, "euler", gauge=False)
 
 
-EVERY_WORD = np.linspace(0.02, 0.2, V)
+EVERY_WORD = np.linspace(0.0, 4.0, V)
 NETWORKS = {
     f"{name}{form}": parameters
     for name, prior in (("ed_spike_lda", np.array([1.3, 1.1, 1.6])), ("ed_spike_plsi", None))
     for form, parameters in (
         ("", flow(prior)),
-        ("_smoothed", flow(prior, epsilon=EVERY_WORD)),
         ("_paper", paper(prior)),
     )
 }
+NETWORKS["ed_spike_lda_prior"] = flow(np.array([1.3, 1.1, 1.6]), varphi=EVERY_WORD)
 CASES = [
     (network, inhibition)
     for network in NETWORKS
     for inhibition in (INHIBITIONS if network.startswith("ed_spike_lda") else ("race", "poisson"))
-    if not network.endswith("smoothed") or inhibition in ("race", "poisson")
 ]
 
 
@@ -65,7 +67,8 @@ def spiking_twin(parameters, lengths, seed=1, **options):
 def assert_same_state(spiking, reference):
     spiking, reference = spiking.state(), reference.state()
     common = set(spiking) & set(reference)
-    rules = {name for name in reference if name.split("__")[0] in ("s_1", "s_2", "G", "eta_0")}
+    names = ("s_1", "s_2", "G", "eta_0", "s_alpha", "Delta_alpha")
+    rules = {name for name in reference if name.split("__")[0] in names}
     assert {"M__alpha", "M__beta", "n_alpha", "n_beta"} | rules <= common
     for key in common:
         np.testing.assert_allclose(spiking[key], reference[key], rtol=0, atol=ATOL, err_msg=key)
@@ -114,6 +117,63 @@ def test_one_exact_update_by_hand(prior):
     np.testing.assert_allclose(after["M__beta"], np.log(P), rtol=0, atol=ATOL)
     assert after["n_alpha"].tolist() == np.eye(K)[z].tolist()
     assert after["n_beta"].tolist() == [0, 1]
+
+
+def test_one_update_with_a_prior_on_phi_by_hand():
+    """P <- exp(-a eta) P + (1 - exp(-a eta)) c/a, c = x + varphi Delta/N, a = 1 + Vbar Delta/N."""
+    step, word, doc, lengths = RobbinsMonro(STEP, power=0), 2, 1, np.array([3, 5])
+    parameters = EventDrivenParameters(K, 1.3, step, step, topic_word_prior=EVERY_WORD)
+    first = initial_state(parameters, V, lengths, 2)
+    first |= {"s_alpha": np.array([0.1, 0.0, 0.3]), "Delta_alpha": np.array([2.0, 0.0, 7.0])}
+    spiking = spiking_twin(parameters, lengths, seed=2, initial=first)
+    before = spiking.state()
+    np.testing.assert_array_equal(before["s_alpha"], first["s_alpha"])
+    P = np.exp(spiking.J__alpha)
+    np.testing.assert_allclose(
+        P, np.exp(first["M__alpha"]) + np.outer(first["s_alpha"], EVERY_WORD), rtol=1e-13
+    )
+    (z,) = spiking.present([word], [doc])
+    after = spiking.state()
+
+    waited = (first["Delta_alpha"][z] + 1) / lengths.sum()
+    a, c = 1 + EVERY_WORD.sum() * waited, np.eye(V)[word] + EVERY_WORD * waited
+    P[z] = np.exp(-a * STEP) * P[z] + (1 - np.exp(-a * STEP)) * c / a
+    np.testing.assert_allclose(spiking.J__alpha, np.log(P), rtol=0, atol=ATOL)
+    assert after["Delta_alpha"].tolist() == np.where(np.arange(K) == z, 0, [3, 1, 8]).tolist()
+    others = np.arange(K) != z
+    np.testing.assert_array_equal(after["s_alpha"][others], before["s_alpha"][others])
+
+
+def test_a_prior_that_wipes_everything_out_in_one_step():
+    """a eta of some thousands: exp(a eta) would be infinite, and g would be 0 for ever."""
+    words, docs, lengths = tokens()
+    parameters = flow(1.3, varphi=1e4)
+    spiking = spiking_twin(parameters, lengths)
+    reference = rate_twin(parameters, V, lengths, seed=1)
+    reference.present(words, docs, winners=spiking.present(words, docs))
+    won = reference.state()["n_alpha"] > 0
+    assert won.any()
+    np.testing.assert_allclose(spiking.J__alpha, reference.J__alpha, rtol=0, atol=ATOL)
+    np.testing.assert_allclose(np.exp(spiking.J__alpha[won]), 1 / V, rtol=1e-2)
+
+
+def test_without_a_prior_the_waiting_time_plays_no_part():
+    """varphi = 0 is the paper's network to the last bit, whatever s and Delta are."""
+    words, docs, lengths = tokens()
+    start = initial_state(flow(1.3), V, lengths, 3)
+    ends = []
+    for s, Delta, N in ((0.0, 0.0, None), (0.7, 5.0, 3.0)):
+        first = start | {"s_alpha": np.full(K, s), "Delta_alpha": np.full(K, Delta)}
+        parameters = replace(flow(1.3), n_training_tokens=N)
+        spiking = spiking_twin(parameters, lengths, seed=3, initial=first)
+        reference = rate_twin(parameters, V, lengths, seed=3, initial=first)
+        ends.append([network.present(words, docs) for network in (spiking, reference)])
+        ends[-1] += [
+            x for network in (spiking, reference) for x in (network.J__alpha, network.M__beta)
+        ]
+        np.testing.assert_array_equal(spiking.J__alpha, spiking.M__alpha)
+    for one, other in zip(*ends, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("prior", [1.3, None])
@@ -247,20 +307,17 @@ def test_step_rules_of_mini_batches_that_have_no_network_are_refused(network):
             model_for(network, combination)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.05])
-@pytest.mark.parametrize("prior", [1.3, None])
-def test_thousands_of_spikes_of_one_topic_are_folded_without_loss(prior, epsilon):
+@pytest.mark.parametrize(("prior", "varphi"), [(1.3, 0.0), (1.3, 0.05), (None, 0.0)])
+def test_thousands_of_spikes_of_one_topic_are_folded_without_loss(prior, varphi):
     """g = exp(-sum of eta) would be 1e-434 after 2000 steps of 0.5: it is folded into w in time."""
     n, winner, words, docs, lengths = 2000, 1, [0, 3], [0, 1], [1500, 700]
     step = RobbinsMonro(0.5, power=0)
-    parameters = EventDrivenParameters(K, prior, step, step, "flow", True, epsilon)
+    parameters = EventDrivenParameters(K, prior, step, step, "flow", True, varphi)
     start = {
         "M__alpha": np.full((K, V), -80.0), "M__beta": np.zeros((2, K)),
         "n_alpha": np.zeros(K), "n_beta": np.zeros(2),
     }  # fmt: skip
     start["M__alpha"][winner] = np.linspace(-1.0, 1.0, V)  # wins with the probability 1 - exp(-70)
-    if epsilon:  # here epsilon is what decides: let it not
-        start["M__beta"][:, winner] = 80.0
     spiking = spiking_twin(parameters, lengths, initial=start)
     reference = rate_twin(parameters, V, lengths, seed=1, initial=start)
     rng = np.random.default_rng(0)

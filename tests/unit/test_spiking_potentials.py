@@ -45,20 +45,24 @@ def decided(u):
 
 
 @INHIBITIONS
-@pytest.mark.parametrize("prior", [1.1, None], ids=["ed-SpikeLDA", "ed-SpikePLSI"])
-@DEPTHS
+@pytest.mark.parametrize(
+    ("prior", "depth"),
+    [(1.1, 0.0), (1.1, -650.0), (None, 0.0)],
+    ids=["ed-SpikeLDA, above its prior", "ed-SpikeLDA, below its prior", "ed-SpikePLSI"],
+)
 def test_event_driven(prior, depth, inhibition):
     M__alpha, M__beta, _ = terms()
     M__alpha = M__alpha + depth
-    epsilon = 0.1
-    parameters = EventDrivenParameters(K, prior, FROZEN, FROZEN, epsilon=epsilon)
-    counters = {"n_alpha": np.zeros(K), "n_beta": np.zeros(V)}
-    state = {"M__alpha": M__alpha, "M__beta": M__beta, **counters}
+    varphi, s_alpha = 0.0 if prior is None else 0.5, np.exp([LEAD, 0.0, -LEAD, 2 * LEAD])
+    parameters = EventDrivenParameters(K, prior, FROZEN, FROZEN, topic_word_prior=varphi)
+    counters = {"n_alpha": np.zeros(K), "n_beta": np.zeros(V), "Delta_alpha": np.zeros(K)}
+    state = {"M__alpha": M__alpha, "M__beta": M__beta, "s_alpha": s_alpha, **counters}
     network = EventDrivenSpiking(
         parameters, V, np.full(V, 5), seed=1, initial=state, simulator="numpy",
         inhibition=inhibition,
     )  # fmt: skip
-    tokens, winners = decided(np.logaddexp(M__alpha.T, np.log(epsilon)) + M__beta)
+    with np.errstate(divide="ignore"):
+        tokens, winners = decided(np.logaddexp(M__alpha.T, np.log(varphi * s_alpha)) + M__beta)
     np.testing.assert_array_equal(network.present(tokens, tokens), winners)
 
 
@@ -68,6 +72,7 @@ def test_a_neurons_offset_is_part_of_its_potential():
     state = {
         "w": np.exp(M__alpha), "g": np.exp(-b), "p": np.exp(M__beta),
         "n_alpha": np.zeros(K), "n_beta": np.zeros(V),
+        "s_alpha": np.zeros(K), "Delta_alpha": np.zeros(K),
     }  # fmt: skip
     for prior in (1.1, None):
         network = EventDrivenSpiking(
@@ -125,7 +130,7 @@ class DelayedFrom(DuSpikeLDASpiking):
 
 
 @INHIBITIONS
-@DEPTHS
+@pytest.mark.parametrize("depth", [0.0, -300.0])  # a common scale of the weights decides nothing
 @pytest.mark.parametrize("form", ["flow", "paper"])
 @pytest.mark.parametrize("network", ["semi", "du"])
 def test_mini_batch(network, form, depth, inhibition):
@@ -148,7 +153,7 @@ def test_mini_batch(network, form, depth, inhibition):
         }
     )  # fmt: skip
     sweeps = spiking.update(sparse.csr_array(np.eye(V, dtype=np.int32)))
-    seen = np.logaddexp(M__alpha.T, np.log(spiking.epsilon)[:, None])
+    seen = M__alpha.T  # the prior of Phi is part of it
     tokens, winners = decided(seen + (M__beta if network == "du" else np.log(lamda)))
     assert len(sweeps) == (2 if network == "du" else 3)
     if (network, form) == ("du", "paper"):  # its Euler step is then cut at log 1e30

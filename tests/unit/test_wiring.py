@@ -21,11 +21,10 @@ from brian_lda import (
     StochasticVariationalLDA,
 )
 from brian_lda.algorithms import ALGORITHMS, PRIOR_OFFSETS
+from brian_lda.automatic_steps import STREAM_BATCH_VISITS, STREAM_EVENT_VISITS
 from brian_lda.corpus import load_corpus
-from brian_lda.estimators.event_driven import STREAM_PASSES
 from brian_lda.estimators.trainers import EventDrivenTrainer, MiniBatchTrainer, softmax_rows
 from brian_lda.evaluation import fold_in
-from brian_lda.initial_weights import word_smoothing
 from brian_lda.step_rules import AdaGrad, RMSProp, RobbinsMonro, VarianceTracking
 
 TINY = np.array([[3, 1, 0, 0], [2, 2, 0, 0], [0, 0, 2, 3], [0, 0, 1, 4], [0, 0, 0, 1]])
@@ -123,15 +122,21 @@ def test_adagrad_amplifies_its_base_step_once_a_pass():
 
 
 @pytest.mark.parametrize("integrator", ["flow", "euler"])
-def test_phi_is_read_out_with_the_smoothing_and_euler_networks_have_none(integrator):
+@pytest.mark.parametrize("word_step", [RobbinsMonro(scale=0.01), VarianceTracking()])
+def test_phi_is_read_out_with_its_prior_or_smoothed(integrator, word_step):
+    """The network has the prior where its steps take it; else Phi is smoothed by varphi K/N."""
     model = EdSpikeLDA(
         n_topics=2, max_iter=2, random_state=0, topic_word_prior=0.3, integrator=integrator,
-        word_step=RobbinsMonro(scale=0.01),
+        word_step=word_step,
     ).fit(TINY)  # fmt: skip
-    network, epsilon = model.trainer_.network, 0.3 * 2 / TINY.sum()  # varphi K / N
-    expected = epsilon if integrator == "flow" else 0.0
-    np.testing.assert_allclose(network.parameters.epsilon, np.full(4, expected), rtol=1e-15)
-    phi = softmax_rows(network.M__alpha) + epsilon
+    network, state = model.trainer_.network, model.trainer_.network.state()
+    has_prior = integrator == "flow" and word_step.per_neuron
+    assert network.parameters.topic_word_prior == (0.3 if has_prior else 0.0)
+    assert network.parameters.n_training_tokens == TINY.sum()
+    if has_prior:
+        phi = np.exp(network.M__alpha) + 0.3 * state["s_alpha"][:, None]
+    else:
+        phi = softmax_rows(network.M__alpha) + 0.3 * 2 / TINY.sum()
     np.testing.assert_allclose(model.components_, phi / phi.sum(axis=1, keepdims=True), rtol=1e-14)
 
 
@@ -147,7 +152,7 @@ def test_parameters_reach_the_event_driven_network():
     assert (parameters.gauge, parameters.integrator) == (False, "flow")
     plsi = EdSpikePLSI(n_topics=2, max_iter=1, random_state=0, doc_step=doc_step).fit(TINY)
     parameters = plsi.trainer_.network.parameters
-    assert parameters.doc_topic_prior is None and not np.any(parameters.epsilon)
+    assert parameters.doc_topic_prior is None and not parameters.smoothed
     assert parameters.doc_step == doc_step
 
 
@@ -174,17 +179,17 @@ def test_partial_fit_keeps_word_synapses_and_counters_and_forgets_documents(esti
     model.partial_fit(MORE)
     network = model.trainer_.network
     after = network.state()
-    assert after["n_alpha"].sum() == 4 * TINY.sum() + STREAM_PASSES * MORE.sum()
-    np.testing.assert_array_equal(after["n_beta"], STREAM_PASSES * MORE.sum(axis=1))
+    assert after["n_alpha"].sum() == 4 * TINY.sum() + STREAM_EVENT_VISITS * MORE.sum()
+    np.testing.assert_array_equal(after["n_beta"], STREAM_EVENT_VISITS * MORE.sum(axis=1))
     assert network.parameters.word_step == step
     n_tokens = 4 * TINY.sum() + MORE.sum()
-    varphi = getattr(model, "topic_word_prior", 0.0)
-    np.testing.assert_allclose(
-        network.parameters.epsilon, word_smoothing(varphi, 2, 4, n_tokens), rtol=1e-14
-    )
+    assert network.parameters.n_training_tokens == n_tokens
+    assert network.parameters.topic_word_prior == getattr(model, "topic_word_prior", 0.0)
 
 
-@pytest.mark.parametrize("rule", [VarianceTracking(), AdaGrad(eta=0.1, amplification=2.0)])
+@pytest.mark.parametrize(
+    "rule", [RobbinsMonro(), VarianceTracking(), AdaGrad(eta=0.1, amplification=2.0)]
+)
 def test_partial_fit_starts_from_the_word_synapses_of_the_network_before(rule, monkeypatch):
     model = EdSpikeLDA(n_topics=2, max_iter=2, random_state=0, word_step=rule).fit(TINY)
     before = model.trainer_.network.state()
@@ -192,7 +197,8 @@ def test_partial_fit_starts_from_the_word_synapses_of_the_network_before(rule, m
     after = model.partial_fit(MORE).trainer_.network.state()
     kept = [name for name in before if name.endswith("alpha")]
     assert {"M__alpha", "n_alpha"} < set(kept)  # and what the rule keeps
-    for name in kept:
+    assert ("s_alpha" in kept and before["s_alpha"].min() > 0) == isinstance(rule, RobbinsMonro)
+    for name in set(kept) - {"m__alpha", "a__alpha"}:  # those are one way to store M^alpha
         np.testing.assert_array_equal(after[name], before[name])
     assert after["M__beta"].shape == (3, 2) and not after["n_beta"].any()
     assert not np.isin(after["M__beta"], before["M__beta"]).any()  # fresh
@@ -214,9 +220,8 @@ def test_parameters_reach_the_mini_batch_algorithm(estimator):
     assert parameters.doc_topic_prior.tolist() == [1.25, 1.5]
     if estimator is DuSpikeLDA:
         assert parameters.doc_step == doc_step
-    np.testing.assert_allclose(
-        model.trainer_.algorithm.words.epsilon, np.full(4, 0.3 * 2 / TINY.sum()), rtol=1e-14
-    )
+    words = model.trainer_.algorithm.words  # a pass: all tokens, and 0.3 counts of each synapse
+    assert words.n_spikes.sum() == pytest.approx(TINY.sum() + 0.3 * 2 * 4, rel=1e-12)
     assert [record["tokens"] for record in model.history_][1] == TINY.sum()  # 5 documents, 3 + 2
 
 
@@ -225,11 +230,13 @@ def test_partial_fit_goes_on_counting_spikes_and_tokens(estimator):
     model = estimator(n_topics=2, max_iter=2, batch_size=3, random_state=0).fit(TINY)
     model.partial_fit(MORE)
     algorithm = model.trainer_.algorithm
-    assert algorithm.words.n_spikes.sum() == pytest.approx(TINY.sum() + MORE.sum(), rel=1e-12)
-    assert algorithm.n_updates == 3  # other winners than in the mini-batches before
-    n_tokens = TINY.sum() + MORE.sum()
-    epsilon = word_smoothing(model.topic_word_prior, 2, 4, n_tokens)
-    np.testing.assert_allclose(algorithm.words.epsilon, epsilon, rtol=1e-14)
+    shown = TINY.sum() + STREAM_BATCH_VISITS * MORE.sum()
+    # The prior counts once a pass: MORE is a part of all that has been shown so far.
+    share = 1.0 + STREAM_BATCH_VISITS * MORE.sum() / (TINY.sum() + MORE.sum())
+    expected = shown + share * model.topic_word_prior * 2 * 4
+    assert algorithm.words.n_spikes.sum() == pytest.approx(expected, rel=1e-12)
+    # other winners than in the mini-batches, and in the visits, before
+    assert algorithm.n_updates == 2 + STREAM_BATCH_VISITS
 
 
 # --- baselines ---------------------------------------------------------------------------------
@@ -244,6 +251,11 @@ def test_parameters_reach_the_variational_baseline():
     assert (lda.n_components, lda.doc_topic_prior, lda.topic_word_prior) == (3, 0.7, 0.52)
     assert (lda.max_doc_update_iter, lda.total_samples, lda.random_state) == (4, 5, 11)
     assert (lda.learning_method, lda.learning_decay) == ("online", 0.8)
+    counts = lda.components_ - 0.5  # taken off Phi as it is off theta
+    assert counts.min() > 0.01  # varphi = 0.52: the floor is out of reach
+    expected = counts / counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.components_, expected, rtol=1e-12)
+    assert StochasticVariationalLDA().local_iterations == 5  # appendix, Tab. "Dataset: NIPS"
     stream = StochasticVariationalLDA(**options, total_documents=70).partial_fit(TINY)
     assert stream.trainer_.algorithm.lda.total_samples == 70
 
@@ -284,7 +296,8 @@ def test_callbacks_see_every_iteration_of_fit_and_of_partial_fit(algorithm):
     def note(model, record):
         seen.append((record["iteration"], record["tokens"], model.current_phi().copy()))
 
-    model = estimator(n_topics=2, max_iter=3, random_state=0, callbacks=[note]).fit(TINY)
+    batches = {"batch_size": 64} if algorithm.iteration == "mini-batch" else {}
+    model = estimator(n_topics=2, max_iter=3, random_state=0, callbacks=[note], **batches).fit(TINY)
     assert [i for i, _, _ in seen] == [1, 2, 3]
     assert [n for _, n, _ in seen] == [record["tokens"] for record in model.history_]
     assert seen[-1][1] == 3 * TINY.sum()  # all documents fit into a mini-batch
@@ -292,6 +305,5 @@ def test_callbacks_see_every_iteration_of_fit_and_of_partial_fit(algorithm):
     np.testing.assert_array_equal(seen[2][2], model.components_)
     if hasattr(model, "partial_fit"):
         model.partial_fit(MORE)
-        n = STREAM_PASSES if algorithm.iteration == "pass" else 1
-        assert [i for i, _, _ in seen] == list(range(1, 4 + n))
-        assert seen[-1][1] == 3 * TINY.sum() + n * MORE.sum()
+        assert [i for i, _, _ in seen] == [1, 2, 3, 4]  # all visits are one iteration
+        assert seen[-1][1] == 3 * TINY.sum() + MORE.sum()

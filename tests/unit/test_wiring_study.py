@@ -168,11 +168,38 @@ def test_the_table_of_the_papers_own_rules_has_the_rules_of_the_appendix():
         "du-spike-lda-paper": (RMSProp(eta=0.5), RMSProp(eta=1.0)),  # Tab. "Dataset: NIPS"
         "semi-spike-lda-paper": (RMSProp(eta=0.5), None),
     }
+    local_iterations = {"du-spike-lda-paper": 30, "semi-spike-lda-paper": 10}  # same table
     for name, expected in rules.items():
         model = models[name]
         assert (model.word_step, model.doc_step) == expected, name
         assert model.integrator == "euler" and getattr(model, "topic_word_prior", 0.0) == 0.0
         assert model.n_topics == 50
+        assert getattr(model, "local_iterations", None) == local_iterations.get(name)
+
+
+def test_the_papers_rule_is_the_same_in_the_table_and_in_the_figures():
+    """Where a figure at a smaller scale cuts its local iterations, the line says so."""
+    models = script("table_quality").models(50, 10)
+    for scale, note in (
+        ("paper", "paper's steps"), ("small", "paper's steps, T = 5"),
+        ("tiny", "paper's steps, T = 2"),
+    ):  # fmt: skip
+        setting = large_corpora(scale)
+        for algorithm in ("semi_spike_lda", "du_spike_lda"):
+            first_corpus = next(iter(setting.variants.values()))
+            (variant,) = [
+                v for v in first_corpus if v.algorithm == algorithm and "word_step" in v.options
+            ]
+            assert variant.note == note
+            config = RunConfig(
+                algorithm=algorithm, backend="rate", options=variant.options,
+                word_prior=variant.word_prior,
+            )  # fmt: skip
+            of_figure = make_model(config).get_params()
+            of_table = models[f"{algorithm.replace('_', '-')}-paper"].get_params()
+            differing = {name for name in of_table if of_table[name] != of_figure[name]}
+            allowed = {"n_topics", "batch_size", "max_iter", "random_state"}
+            assert differing <= allowed | (set() if scale == "paper" else {"local_iterations"})
 
 
 def test_the_table_of_pruning_asks_for_the_papers_networks():

@@ -1,0 +1,84 @@
+"""table_quality.py and leave_one_out.py at a tiny scale, and the corpora that they generate."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import leave_one_out
+import table_quality
+from brian_lda.errors import ParameterError
+from study.shapes import SHAPES, Shape, corpus_and_topics, shaped_corpus
+
+
+def test_a_table_that_was_killed_goes_on(tmp_path, capsys):
+    path = tmp_path / "quality.json"
+    arguments = ["--corpora", "gen-tiny", "--rows", "cgs", "semi-spike-lda", "--quiet"]
+    assert table_quality.main([*arguments, "--seeds", "1", "--json", str(path)]) == 0
+    first = json.loads(path.read_text())["corpora"]["gen-tiny"]
+    assert table_quality.main([*arguments, "--seeds", "2", "--json", str(path)]) == 0
+    both = json.loads(path.read_text())["corpora"]["gen-tiny"]
+    for row in ("cgs", "semi-spike-lda"):
+        assert both[row]["0"] == first[row]["0"] and set(both[row]) == {"0", "1"}
+    assert both["cgs"]["0"]["passes"] == 200 and both["cgs"]["0"]["stopped"] is None
+    semi = both["semi-spike-lda"]["0"]
+    assert semi["stopped"].startswith("converged") and semi["passes"] >= 33
+    mean = np.mean([run["perplexity"] for run in both["semi-spike-lda"].values()])
+    cgs = np.mean([run["perplexity"] for run in both["cgs"].values()])
+    line = capsys.readouterr().out.strip().splitlines()[-1]
+    assert f"{mean:8.1f}" in line and f"{mean / cgs:6.3f} x CGS" in line
+    assert table_quality.main([*arguments, "--topics", "7", "--json", str(path)]) == 2
+    assert "holds a table for K = 50, not 7" in capsys.readouterr().err
+
+
+def test_each_corpus_is_judged_by_what_the_others_choose():
+    found = {
+        "a": {"x": 100.0, "y": 110.0, "z": 101.0},
+        "b": {"x": 100.0, "y": 105.0, "z": 101.0},
+        "c": {"x": 150.0, "y": 100.0, "z": 120.0},
+    }
+    chosen = {row["left_out"]: row for row in leave_one_out.choices(found)}
+    assert {name: row["chosen"] for name, row in chosen.items()} == {"a": "y", "b": "y", "c": "x"}
+    assert chosen["a"]["above_its_own_best"] == pytest.approx(0.10)
+    assert chosen["c"]["above_its_own_best"] == pytest.approx(0.50)
+
+
+def test_leave_one_out_prints_a_choice_for_every_corpus(tmp_path, capsys):
+    path = tmp_path / "found.json"
+    arguments = ["--corpora", "gen-tiny", "reuters/40", "--topics", "3", "--passes", "1"]
+    assert leave_one_out.main([*arguments, "--json", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "without gen-tiny" in printed and "without reuters/40" in printed
+    found = json.loads(path.read_text())
+    assert all(len(table) == len(leave_one_out.GRID) for table in found.values())
+    path.write_text(json.dumps({name: dict.fromkeys(t, 7.0) for name, t in found.items()}))
+    assert leave_one_out.main([*arguments, "--json", str(path)]) == 0
+    assert "c = 20, fading 0.2: 7.0" in capsys.readouterr().out  # what was there was not redone
+
+
+def test_generated_corpora_have_their_shape_and_skewed_words():
+    shape = Shape(2_000, 300, 40, 5)
+    corpus = shaped_corpus(shape, seed=1)
+    assert (corpus.n_docs, corpus.n_words) == (2_000, 300)
+    error = 4 * np.sqrt((40 + 40**2 / 2) / 2_000)  # four deviations of the mean length
+    assert corpus.n_tokens / corpus.n_docs == pytest.approx(40, abs=error)
+    shares = np.asarray(corpus.counts.sum(axis=0)) / corpus.n_tokens
+    zipf = 1.0 / np.arange(1, 301)
+    assert shares[:10].sum() == pytest.approx((zipf / zipf.sum())[:10].sum(), abs=0.1)
+    other = shaped_corpus(shape, seed=2)
+    assert (corpus.counts != other.counts).nnz and not (
+        corpus.counts != shaped_corpus(shape, seed=1).counts
+    ).nnz
+
+
+def test_names_of_corpora():
+    corpus, n_topics = corpus_and_topics("gen-tiny", 50, None)
+    assert (corpus.n_docs, n_topics) == (60, 3)
+    whole, n_topics = corpus_and_topics("reuters", 50, None)
+    part, _ = corpus_and_topics("reuters/3", 50, None)
+    assert n_topics == 50 and part.n_docs == whole.n_docs // 3
+    with pytest.raises(ParameterError, match="generated corpora are gen-few, .*; found 'gen-x'"):
+        corpus_and_topics("gen-x", 50, None)
+    assert set(SHAPES) >= {"gen-few", "gen-8000", "gen-30000"}
