@@ -16,6 +16,10 @@ class CorpusFormatError(BrianLDAError, ValueError):
     """A corpus file or matrix does not hold what its layout promises."""
 
 
+class NoNumberError(CorpusFormatError, TypeError):
+    """A matrix of objects holds one that is no number; a TypeError, as scikit-learn expects."""
+
+
 class CorpusNotFoundError(BrianLDAError, LookupError):
     """A corpus name is unknown, or its files are neither on disk nor downloadable."""
 

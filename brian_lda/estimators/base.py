@@ -317,9 +317,10 @@ class TopicModel(TransformerMixin, BaseEstimator):
 
     def _check_vocabulary(self, counts: Any) -> None:
         if counts.shape[1] != self.n_features_in_:
-            raise ParameterError(
-                f"the model knows {self.n_features_in_} words, X has {counts.shape[1]} columns: "
-                "count the documents over the vocabulary of the training corpus."
+            raise ParameterError(  # in scikit-learn's words, which other tools look for
+                f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input, one for each word that it knows: count "
+                "the documents over the vocabulary of the training corpus."
             )
 
     def _seed(self) -> int:

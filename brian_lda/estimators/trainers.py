@@ -153,6 +153,14 @@ class MiniBatchTrainer(Generic[Algorithm]):
         self._batches = self._batches_from(0)
         self._n_batches = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: a generator cannot be pickled, and is known by where it stands."""
+        return {**self.__dict__, "_batches": None}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self._batches = self._batches_from(self._n_batches)
+
     def _batches_from(self, n_batches: int) -> Iterator[DocumentBatch]:
         return _endless_batches(n_batches, self._source, self._batch_size, self._seed)
 

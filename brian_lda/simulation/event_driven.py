@@ -49,12 +49,12 @@ class EventDrivenSpiking:
     ) -> None:
         self.parameters = parameters
         by_prior = "ed_spike_plsi" if parameters.doc_topic_prior is None else "ed_spike_lda"
-        self._model = model_for(name or by_prior, parameters)
+        model = model_for(name or by_prior, parameters)
         doc_lengths = np.asarray(doc_lengths)
         self.network = SpikingNetwork(
-            self._model,
+            model,
             Sizes(n_words, len(doc_lengths), parameters.n_topics),
-            self._model.constants(parameters, n_words, doc_lengths),
+            model.constants(parameters, n_words, doc_lengths),
             initial or initial_state(parameters, n_words, doc_lengths, seed),
             seed=int(seed),
             **options,
@@ -73,8 +73,9 @@ class EventDrivenSpiking:
 
     def end_pass(self) -> None:
         """End of a pass over the corpus: a step rule may change its base step."""
-        if hasattr(self._model, "end_pass"):
-            self.network.change(self._model.end_pass(self.parameters, self.network.known))
+        model: Any = self.network.model
+        if hasattr(model, "end_pass"):
+            self.network.change(model.end_pass(self.parameters, self.network.known))
 
     @property
     def spikes(self) -> Spikes | None:

@@ -53,7 +53,7 @@ class MiniBatchSpiking:
         **options: Any,
     ) -> None:
         self.parameters, self.seed, self.n_updates = parameters, seed, 0
-        self._model = model_for(self._name, parameters)
+        model = model_for(self._name, parameters)
         self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
         self.set_corpus_size(n_training_tokens)
         self.documents_swapped = 0
@@ -62,12 +62,13 @@ class MiniBatchSpiking:
         M__alpha = rng.normal(1.0, 1.0, (parameters.n_topics, n_words))
         words = {"M__alpha": M__alpha, "v__alpha": np.zeros_like(M__alpha)}
         words["n_spikes"] = np.zeros(parameters.n_topics)
-        n_tokens = batch_tokens if self._model.REMEMBERS else 1
+        n_tokens = batch_tokens if model.REMEMBERS else 1
+        documents = model.fresh_documents(parameters, 1, n_tokens, self._rng_of_documents())
         self.network = SpikingNetwork(
-            self._model,
+            model,
             Sizes(n_words, 1, parameters.n_topics, n_tokens=n_tokens),
             {},
-            {**words, **self._fresh_documents(1, n_tokens)},
+            {**words, **documents},
             seed=seed,
             **options,
         )
@@ -164,8 +165,17 @@ class MiniBatchSpiking:
         return heard
 
     def _fresh_documents(self, n_docs: int, n_tokens: int) -> dict[str, np.ndarray]:
-        rng = np.random.default_rng(np.random.SeedSequence([self.seed, 3, self.n_updates]))
-        return self._model.fresh_documents(self.parameters, n_docs, n_tokens, rng)
+        return self._model.fresh_documents(
+            self.parameters, n_docs, n_tokens, self._rng_of_documents()
+        )
+
+    def _rng_of_documents(self) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence([self.seed, 3, self.n_updates]))
+
+    @property
+    def _model(self) -> Any:
+        """The file of `models/`."""
+        return self.network.model
 
     @property
     def M__alpha(self) -> np.ndarray:

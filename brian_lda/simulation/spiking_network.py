@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -101,6 +102,14 @@ class SpikingNetwork:
         self._simulators: dict[tuple[Sizes, tuple[str, ...]], Simulator] = {}
         self._limits: tuple[Sizes, Values] | None = None
         self.set_state(state)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: plain data. The model goes by its name; simulators are made again."""
+        return {**self.__dict__, "model": self.model.__name__, "_simulators": {}}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self.model = import_module(attributes["model"])
 
     def present(
         self,
