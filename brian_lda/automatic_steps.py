@@ -31,9 +31,10 @@ WORD_PRIOR = 0.05  # varphi of the SpikeLDA estimators, chosen by measuring (doc
 FORGETTING = 20.0  # c: weights average over the last twentieth
 BATCH_FADING = 0.2  # passes until the initial weights weigh as much as what is learnt
 DELAYED_FADING = 1.0  # ... of du-SpikeLDA, whose documents hold on to their first winners
-# Token by token, where a pass is one draw a token instead of 2T, life counts twice as much:
-EVENT_FORGETTING = 40.0
-EVENT_FADING = 0.8
+# Token by token, where a pass is one draw a token instead of 2T, topics need more passes to form,
+# and short windows while they do:
+EVENT_FORGETTING = 160.0
+EVENT_FADING = 1.6
 # Without a prior a synapse that misses a window is lost: forget less where its events are rare (c
 # is the number of its events a pass, N/(K V), between this and FORGETTING), and start slowly.
 UNSMOOTHED_FORGETTING = 2.0

@@ -62,7 +62,7 @@ class EdSpikeLDA(EventDrivenModel):
         doc_topic_prior: float | np.ndarray = 1.1,
         topic_word_prior: float | np.ndarray = WORD_PRIOR,
         max_iter: int | None = None,
-        max_passes: int = 100,
+        max_passes: int = 200,
         tol: float = 0.002,
         word_step: EventStepRule | None = None,
         doc_step: EventStepRule | None = None,
