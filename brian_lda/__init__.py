@@ -7,11 +7,10 @@ and in `brian_lda.corpus`, `brian_lda.plotting`, `brian_lda.hardware`, `brian_ld
 networks) and `brian_lda.simulation` (what runs them). Importing brian_lda does not import Brian2.
 """
 
-from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 from brian_lda.automatic_steps import event_doc_step, event_word_step
+from brian_lda.comparison import compare_twins
 from brian_lda.constraints import Constraints
 from brian_lda.errors import BrianLDAError, MissingDependencyError
 from brian_lda.estimators import (
@@ -34,9 +33,6 @@ from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.mean_limit import EventDrivenMeanLimit
 from brian_lda.reference.mean_limit import solve as solve_mean_limit
 from brian_lda.step_rules import FROZEN, AdaGrad, RMSProp, RobbinsMonro, VarianceTracking
-
-if TYPE_CHECKING:
-    from brian_lda.estimators.comparison import train_twins
 
 __version__ = version("brian_lda")
 load_model = TopicModel.load
@@ -65,6 +61,7 @@ __all__ = [
     "TopicModel",
     "TrackPerplexity",
     "VarianceTracking",
+    "compare_twins",
     "event_doc_step",
     "event_word_step",
     "heldout_perplexity",
@@ -72,17 +69,5 @@ __all__ = [
     "match_topics",
     "solve_mean_limit",
     "top_words",
-    "train_twins",
     "word_smoothing",
 ]
-_LATER = {"train_twins": "brian_lda.estimators.comparison"}  # imports Brian2: seconds
-
-
-def __getattr__(name: str) -> object:
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})

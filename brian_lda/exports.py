@@ -78,7 +78,7 @@ def to_nwb(
     ----------
     spikes : Spikes
     path : str or Path
-        File to write, usually *.nwb.
+        File to write, usually `*.nwb`.
     vocabulary : sequence of str [word], optional
         Fills the column `label` of the word neurons.
     description : str

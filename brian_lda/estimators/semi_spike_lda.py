@@ -37,7 +37,7 @@ class SemiSpikeLDA(MiniBatchModel):
         Without `max_iter`: smallest fall of the training perplexity that counts
         (`brian_lda.estimators.convergence`).
     batch_size : int, optional
-        Documents per mini-batch, |D|. Default: a 128th of the corpus.
+        Documents per mini-batch. Default: a 128th of the corpus.
     local_iterations : int
         T: sweeps of burn-in, then as many that are counted.
     word_step : RobbinsMonro or RMSProp, optional

@@ -51,6 +51,25 @@ class DuSpikeLDAReference(MiniBatchReference):
         )  # fmt: skip
         return per_thread.sum(axis=0, dtype=np.int32)
 
+    def _follow(
+        self, rates: np.ndarray, doc: np.ndarray, winners: np.ndarray, M__beta: np.ndarray
+    ) -> np.ndarray:
+        """The weights are held in a local iteration and move after it."""
+        K, kappa = self.parameters.n_topics, (self.parameters.doc_topic_prior - 1.0).sum()
+        p = np.empty((*winners.shape, K))
+        exp_beta, v = np.exp(M__beta), np.zeros(M__beta.shape)
+        for n, row in enumerate(winners):
+            p[n] = rates * exp_beta[doc]
+            for d in np.unique(doc):
+                C_z = np.bincount(row[doc == d], minlength=K).astype(np.float64)
+                n_tokens = int(C_z.sum())
+                delayed_document_update(
+                    exp_beta[d], v[d], C_z, self.parameters.doc_topic_prior - 1.0,
+                    1.0 / kappa + 1.0 / n_tokens, n_tokens, n, K,
+                    self.parameters.doc_step.kernel_rule, self.parameters.integrator == "flow",
+                )  # fmt: skip
+        return p
+
 
 @njit(cache=True)
 def delayed_document_update(p, v, C_z, prior, a, n_tokens, n, n_topics, rule, is_flow):

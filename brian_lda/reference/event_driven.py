@@ -151,6 +151,36 @@ class EventDrivenTwin:
         )
         return drawn
 
+    def follow(self, words: np.ndarray, docs: np.ndarray, winners: np.ndarray) -> np.ndarray:
+        """Learn from another network's winners, and say before each how likely every topic was.
+
+        Parameters
+        ----------
+        words, docs, winners : int array [token]
+
+        Returns
+        -------
+        float array [token, topic]
+            softmax(u) before each token, given all winners before it.
+        """
+        p = np.empty((len(words), self.parameters.n_topics))
+        for i in range(len(words)):
+            u = self._potentials(words[i], docs[i])
+            p[i] = np.exp(u - u.max())
+            one = slice(i, i + 1)
+            self.present(words[one], docs[one], winners[one])
+        return p / p.sum(axis=1, keepdims=True)
+
+    def _potentials(self, word: int, doc: int) -> np.ndarray:
+        """u = J^alpha.x + M^beta.x [topic] of the token (word, doc), Alg. 1 line 5."""
+        M__alpha = self._m__alpha[word] - self._offset__alpha
+        with np.errstate(divide="ignore"):  # without a prior on Phi, and of a silent synapse
+            J__alpha = np.logaddexp(M__alpha, np.log(self._varphi[word] * self._s_alpha))
+            M__beta = np.log(self._beta[doc]) if self._beta_as_rate else self._beta[doc]
+        if self.pruned is not None:
+            J__alpha = np.where(self._private[word], J__alpha, self._shared)
+        return J__alpha + np.maximum(M__beta, LOG_TINY)
+
     def _word_rates(self) -> tuple[np.ndarray, np.ndarray]:
         """What `word_rates` of the kernel returns; empty where it does not serve."""
         if self.parameters.gauge and self._beta_as_rate and self.pruned is None:

@@ -74,6 +74,43 @@ class MiniBatchReference(MiniBatchLearner):
             N_zw = self._infer(batch, self.words.rates(batch.words), self.next_key())
         self.learn(batch.words, N_zw, batch.n_docs)
 
+    def follow(
+        self, counts: sparse.csr_array, winners: np.ndarray, M__beta: np.ndarray
+    ) -> np.ndarray:
+        """Learn from another network's winners, and say before each how likely every topic was.
+
+        Parameters
+        ----------
+        counts : sparse array [doc, word]
+            A mini-batch.
+        winners : int array [sweep, token]
+            Of all sweeps; tokens in the order of `counts`.
+        M__beta : float array [doc, topic]
+            Where the network's document synapses started, if that is left to chance.
+
+        Returns
+        -------
+        float array [sweep, token, topic]
+            softmax(u) before each winner, given all winners before it.
+        """
+        batch = batch_tokens(counts)
+        K = self.parameters.n_topics
+        word = np.repeat(batch.local_word, batch.count)
+        doc = np.repeat(np.arange(batch.n_docs), np.diff(batch.first_token))
+        rates = self.words.rates(batch.words)
+        p = self._follow(rates[:, :K].astype(np.float64)[word], doc, winners, M__beta)
+        kept = winners[-self.parameters.local_iterations :]
+        N_zw = np.zeros(rates.shape, np.int32)
+        np.add.at(N_zw, (np.broadcast_to(word, kept.shape), kept), 1)
+        self.learn(batch.words, N_zw, batch.n_docs)
+        return p / p.sum(axis=2, keepdims=True)
+
+    def _follow(
+        self, rates: np.ndarray, doc: np.ndarray, winners: np.ndarray, M__beta: np.ndarray
+    ) -> np.ndarray:
+        """exp(u) [sweep, token, topic] up to a factor; `rates` [token, topic] is exp M^alpha."""
+        raise NotImplementedError
+
     def next_key(self) -> np.random.SeedSequence:
         """Fixes the winners of the next mini-batch, document by document."""
         return np.random.SeedSequence([self.seed, 1, self.n_updates])

@@ -53,6 +53,20 @@ class SemiSpikeLDAReference(MiniBatchReference):
         self.C_zd = C_zd[:, :K]
         return N_zw
 
+    def _follow(
+        self, rates: np.ndarray, doc: np.ndarray, winners: np.ndarray, M__beta: np.ndarray
+    ) -> np.ndarray:
+        """exp M^beta = C_zd + lambda starts at lambda, whatever the other network began with."""
+        p = np.empty((*winners.shape, rates.shape[1]))
+        exp_beta = np.tile(self.parameters.doc_topic_prior, (doc.max() + 1, 1))
+        for s, row in enumerate(winners):
+            for i, z in enumerate(row):
+                if s > 0:
+                    exp_beta[doc[i], winners[s - 1, i]] -= 1.0  # tau_1: negative phase
+                p[s, i] = rates[i] * exp_beta[doc[i]]
+                exp_beta[doc[i], z] += 1.0  # tau_2: positive phase
+        return p
+
     @property
     def lamda(self) -> np.ndarray:
         """lambda [topic] as of now."""

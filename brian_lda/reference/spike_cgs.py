@@ -75,6 +75,31 @@ class SpikeCGSReference(LogCountSampler):
             self._M__alpha, self._M__beta, self._b, self._stream,
         )  # fmt: skip
 
+    def follow(self, order: np.ndarray, winners: np.ndarray) -> np.ndarray:
+        """Go through another sampler's winners, and say before each how likely every topic was.
+
+        Parameters
+        ----------
+        order, winners : int array [n]
+            Tokens, and what became of them.
+
+        Returns
+        -------
+        float array [n, topic]
+            softmax(u) after the negative phase of each token, given all winners before it.
+        """
+        p = np.empty((len(order), self.n_topics))
+        for t, i in enumerate(order):
+            w, d, old = self._words[i], self._docs[i], self.z[i]
+            u = self._M__alpha[w] + self._M__beta[d] - self._b
+            # Alg. 2, line 4, of the old topic alone
+            u[old] = (
+                tau_1(self._M__alpha[w, old]) + tau_1(self._M__beta[d, old]) - tau_1(self._b[old])
+            )
+            p[t] = np.exp(u - u.max())
+            self.sweep(order[t : t + 1], winners[t : t + 1])
+        return p / p.sum(axis=1, keepdims=True)
+
     def set_prior(self, lamda: np.ndarray) -> None:
         """As in `AssignmentSampler`."""
         super().set_prior(lamda)
