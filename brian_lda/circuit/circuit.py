@@ -107,6 +107,10 @@ class Circuit:
         Every topic spike: `i` is the winner, `t` its time.
     recorded : list of str
         "object.variable" of what monitors of ours have recorded in a run.
+    recorded_windows : NeuronGroup
+        Windows of the tokens that those monitors are to hear, if there are any.
+    listening : list of BrianObject
+        Those monitors.
     first_values : list of (str, str or int)
         "object.variable" and an expression, evaluated when a run starts and values are set.
     """
@@ -114,6 +118,7 @@ class Circuit:
     sizes: Sizes
     prefix: str = ""
     recorded: list[str] = field(default_factory=list)
+    listening: list[BrianObject] = field(default_factory=list)
     first_values: list[tuple[str, str | int]] = field(default_factory=list)
 
     words: ClampedLayer = field(init=False)
@@ -124,6 +129,7 @@ class Circuit:
     alpha: Synapses = field(init=False)
     beta: Synapses = field(init=False)
     winners: SpikeMonitor = field(init=False)
+    recorded_windows: NeuronGroup = field(init=False)
 
     def __post_init__(self) -> None:
         self.clock = Clock(dt=TICK * second, name=f"{self.prefix}clock_tick")

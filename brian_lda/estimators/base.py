@@ -54,6 +54,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
         look at, but not to go on from to the last bit.
     doc_topic_prior_ : float array [topic]
         lambda in use: `doc_topic_prior`, or what was learned in its place (`learn_prior`).
+    recorded_ : list of Spikes
+        The windows of the latest training that `record` asked for, in the order of the tokens.
     n_features_in_ : int
         V.
     vocabulary_ : tuple of str or None
@@ -62,6 +64,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
 
     spiking: ClassVar[bool] = True  # has a network of spiking neurons beside its rate-level form
     learn_prior: bool = False  # a parameter of the estimators that can learn lambda
+    record: Any = None  # a parameter of the estimators that have a spiking network
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on a corpus.
@@ -99,6 +102,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
             self.trainer_ = self._make_trainer(source, self.seed_)
             if checkpoint is not None:
                 restore(self.trainer_, checkpoint.state)
+                if self.trainer_.keeper is not None:
+                    self.trainer_.keeper.restore(checkpoint.recorded)
                 self.history_ = list(checkpoint.history)
             self._train_to_the_end(source)
         return self
@@ -145,6 +150,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
                     break
         finally:  # an interrupted fit leaves a usable model
             self.n_iter_ = len(self.history_)
+            keeper = self.trainer_.keeper
+            self.recorded_ = [] if keeper is None else keeper.recorded()
             with np.errstate(invalid="ignore"):  # a diverged one has raised already
                 self.components_ = self.trainer_.phi
         if not np.isfinite(self.components_).all():
@@ -269,6 +276,11 @@ class TopicModel(TransformerMixin, BaseEstimator):
             )
         if self.backend not in BACKENDS:
             raise ParameterError(f"backend must be one of {BACKENDS}; found {self.backend!r}.")
+        if self.record is not None and self.backend != "brian2":
+            raise ParameterError(
+                "record is for spikes, which the rate level has none of; use backend='brian2', or "
+                f"leave it out. Found {self.record!r}."
+            )
         if self.backend == "brian2" and not self.spiking:
             raise BackendError(
                 f"{type(self).__name__} is a baseline without spikes; use backend='rate'."

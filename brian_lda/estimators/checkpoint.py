@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
@@ -23,7 +23,11 @@ from brian_lda.errors import CheckpointError, DivergenceError
 from brian_lda.files.atomic import atomic_file
 from brian_lda.files.hdf5 import check_seal, read_arrays, sealed_image
 
+if TYPE_CHECKING:
+    from brian_lda.simulation.recording import Spikes
+
 FORMAT_VERSION = 1
+ABOUT = ("config", "corpus", "versions", "seed", "history")
 
 
 @dataclass
@@ -42,6 +46,8 @@ class Checkpoint:
         One record per finished iteration.
     state : dict of str to array
         The trainer's.
+    recorded : list of Spikes
+        What was recorded so far; a run keeps it in a file of its own.
     """
 
     config: dict[str, Any]
@@ -50,6 +56,7 @@ class Checkpoint:
     seed: int
     history: list[dict[str, Any]]
     state: dict[str, np.ndarray]
+    recorded: list[Spikes] = field(default_factory=list)
 
 
 def corpus_fingerprint(corpus: Corpus) -> dict[str, Any]:
@@ -78,8 +85,8 @@ def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
                 f"{name} holds NaN or infinity after {len(checkpoint.history)} iterations; no "
                 "checkpoint was written. Use integrator='flow' or a smaller step."
             )
-    about = asdict(checkpoint) | {"format_version": FORMAT_VERSION}
-    del about["state"]
+    about = {name: getattr(checkpoint, name) for name in ABOUT}
+    about["format_version"] = FORMAT_VERSION
 
     def write(file: h5py.File) -> None:
         file.attrs["about"] = json.dumps(about)

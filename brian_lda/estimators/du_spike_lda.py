@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from brian_lda.estimators.mini_batch import MiniBatchModel
 from brian_lda.parameters import dirichlet_vector, require_map_prior
 from brian_lda.reference.du_spike_lda import DuSpikeLDAReference
 from brian_lda.step_rules import BatchStepRule
+
+if TYPE_CHECKING:
+    from brian_lda.simulation.recording import Recording
 
 
 class DuSpikeLDA(MiniBatchModel):
@@ -50,6 +53,8 @@ class DuSpikeLDA(MiniBatchModel):
     constraints : Constraints or dict of its fields, optional
         Limits of chips: weight bits, dead synapses (`brian_lda.constraints`). With
         backend="brian2", and without lost packets.
+    record : Recording or dict of its fields, optional
+        What to record while the network learns in spikes; the windows are in `recorded_`.
     random_state : None, int or generator
     callbacks : sequence of callables
         See `brian_lda.estimators.callbacks`.
@@ -77,6 +82,7 @@ class DuSpikeLDA(MiniBatchModel):
         backend: str = "rate",
         brian2_options: dict[str, Any] | None = None,
         constraints: Constraints | dict[str, Any] | None = None,
+        record: Recording | dict[str, Any] | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> None:
@@ -95,6 +101,7 @@ class DuSpikeLDA(MiniBatchModel):
         self.backend = backend
         self.brian2_options = brian2_options
         self.constraints = constraints
+        self.record = record
         self.random_state = random_state
         self.callbacks = callbacks
 

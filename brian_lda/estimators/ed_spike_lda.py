@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from brian_lda.estimators.event_driven import EventDrivenModel
 from brian_lda.parameters import dirichlet_vector, require_map_prior
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.step_rules import EventStepRule
+
+if TYPE_CHECKING:
+    from brian_lda.simulation.recording import Recording
 
 
 class EdSpikeLDA(EventDrivenModel):
@@ -48,6 +51,8 @@ class EdSpikeLDA(EventDrivenModel):
         Passed to `EventDrivenSpiking`: inhibition, simulator.
     constraints : Constraints or dict of its fields, optional
         Limits of chips: weight bits, lost packets, dead synapses (`brian_lda.constraints`).
+    record : Recording or dict of its fields, optional
+        What to record while the network learns in spikes; the windows are in `recorded_`.
     random_state : None, int or generator
     callbacks : sequence of callables
         See `brian_lda.estimators.callbacks`.
@@ -71,6 +76,7 @@ class EdSpikeLDA(EventDrivenModel):
         backend: str = "rate",
         brian2_options: dict[str, Any] | None = None,
         constraints: Constraints | dict[str, Any] | None = None,
+        record: Recording | dict[str, Any] | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> None:
@@ -87,6 +93,7 @@ class EdSpikeLDA(EventDrivenModel):
         self.backend = backend
         self.brian2_options = brian2_options
         self.constraints = constraints
+        self.record = record
         self.random_state = random_state
         self.callbacks = callbacks
 

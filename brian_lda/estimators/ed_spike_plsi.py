@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brian_lda.estimators.base import Callback
 from brian_lda.estimators.event_driven import EventDrivenModel
 from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
 from brian_lda.step_rules import EventStepRule
+
+if TYPE_CHECKING:
+    from brian_lda.simulation.recording import Recording
 
 
 class EdSpikePLSI(EventDrivenModel):
@@ -36,6 +39,8 @@ class EdSpikePLSI(EventDrivenModel):
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
         Passed to `EventDrivenSpiking`: inhibition, simulator.
+    record : Recording or dict of its fields, optional
+        What to record while the network learns in spikes; the windows are in `recorded_`.
     random_state : None, int or generator
     callbacks : sequence of callables
         See `brian_lda.estimators.callbacks`.
@@ -57,6 +62,7 @@ class EdSpikePLSI(EventDrivenModel):
         fold_in_prior: float = 0.1,
         backend: str = "rate",
         brian2_options: dict[str, Any] | None = None,
+        record: Recording | dict[str, Any] | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> None:
@@ -71,6 +77,7 @@ class EdSpikePLSI(EventDrivenModel):
         self.fold_in_prior = fold_in_prior
         self.backend = backend
         self.brian2_options = brian2_options
+        self.record = record
         self.random_state = random_state
         self.callbacks = callbacks
 

@@ -40,7 +40,7 @@ from brian_lda.step_rules import (
 FORMAT = "brian_lda model"
 FORMAT_VERSION = 3
 _STEP_RULES = (RobbinsMonro, VarianceTracking, AdaGrad, RMSProp)
-_NOT_SAVED = ("callbacks",)
+_NOT_SAVED = ("callbacks", "record")  # who watches, not what is learned
 
 
 def save_model(model: Any, path: str | Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from brian_lda.estimators.base import Callback
 from brian_lda.estimators.mini_batch import MiniBatchModel
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.step_rules import BatchStepRule
+
+if TYPE_CHECKING:
+    from brian_lda.simulation.recording import Recording
 
 
 class SemiSpikeLDA(MiniBatchModel):
@@ -49,6 +52,8 @@ class SemiSpikeLDA(MiniBatchModel):
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
         Passed to `SemiSpikeLDASpiking`: inhibition, simulator.
+    record : Recording or dict of its fields, optional
+        What to record while the network learns in spikes; the windows are in `recorded_`.
     random_state : None, int or generator
     callbacks : sequence of callables
         See `brian_lda.estimators.callbacks`.
@@ -84,6 +89,7 @@ class SemiSpikeLDA(MiniBatchModel):
         n_jobs: int | None = None,
         backend: str = "rate",
         brian2_options: dict[str, Any] | None = None,
+        record: Recording | dict[str, Any] | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> None:
@@ -101,5 +107,6 @@ class SemiSpikeLDA(MiniBatchModel):
         self.n_jobs = n_jobs
         self.backend = backend
         self.brian2_options = brian2_options
+        self.record = record
         self.random_state = random_state
         self.callbacks = callbacks

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brian_lda.estimators.base import Callback
 from brian_lda.estimators.gibbs import GibbsModel
 from brian_lda.estimators.protocols import Sampler
+from brian_lda.estimators.spiking_options import spiking_options
 from brian_lda.reference.spike_cgs import SpikeCGSReference
+
+if TYPE_CHECKING:
+    from brian_lda.simulation.recording import Recording
 
 
 class SpikeCGS(GibbsModel):
@@ -32,6 +36,8 @@ class SpikeCGS(GibbsModel):
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
         Passed to `SpikeCGSSpiking`: inhibition, simulator.
+    record : Recording or dict of its fields, optional
+        What to record while the network learns in spikes; the windows are in `recorded_`.
     random_state : None, int or generator
     callbacks : sequence of callables
         See `brian_lda.estimators.callbacks`.
@@ -47,6 +53,7 @@ class SpikeCGS(GibbsModel):
         max_iter: int = 200,
         backend: str = "rate",
         brian2_options: dict[str, Any] | None = None,
+        record: Recording | dict[str, Any] | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> None:
@@ -61,12 +68,13 @@ class SpikeCGS(GibbsModel):
             callbacks=callbacks,
         )
         self.brian2_options = brian2_options
+        self.record = record
 
     def _sampler(self, words: np.ndarray, docs: np.ndarray, **arguments: Any) -> Sampler:
         if self.backend == "rate":
             return SpikeCGSReference(words, docs, **arguments)
         from brian_lda.simulation import SpikeCGSSpiking  # imports Brian2: seconds
 
-        sampler = SpikeCGSSpiking(words, docs, **arguments, **(self.brian2_options or {}))
+        sampler = SpikeCGSSpiking(words, docs, **arguments, **spiking_options(self))
         sampler.prepare()  # compiling is not training: `history_` times the iterations
         return sampler

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.base import TopicModel
+
+if TYPE_CHECKING:
+    from brian_lda.simulation.recording import Recording
 
 
 def chip_constraints(model: TopicModel) -> Constraints | None:
@@ -24,7 +27,31 @@ def chip_constraints(model: TopicModel) -> Constraints | None:
 
 
 def spiking_options(model: TopicModel) -> dict[str, Any]:
-    """`brian2_options`, and the limits if the estimator has any."""
+    """`brian2_options`, the limits if the estimator has any, and what is to be recorded."""
     options = dict(model.brian2_options or {})
-    limits = chip_constraints(model)
-    return options if limits is None else {**options, "constraints": limits}
+    if (limits := chip_constraints(model)) is not None:
+        options["constraints"] = limits
+    if (record := training_record(model)) is not None:
+        options["record"] = record
+    return options
+
+
+def training_record(model: TopicModel) -> Recording | None:
+    """The estimator's `record`, with the numbers of the words that it names."""
+    if model.record is None:
+        return None
+    from brian_lda.simulation.recording import make_recording  # imports Brian2: seconds
+
+    record = make_recording(model.record)
+    assert record is not None  # there is one
+    if not any(isinstance(word, str) for word in record.words):
+        return record
+    numbers = {word: w for w, word in enumerate(model.vocabulary_ or ())}
+    unknown = [word for word in record.words if isinstance(word, str) and word not in numbers]
+    if unknown:
+        raise ParameterError(
+            f"the words {unknown} of `record` are not in the vocabulary of the training documents"
+            + ("." if numbers else ", which a plain matrix has none of: give column numbers.")
+        )
+    words = [numbers[word] if isinstance(word, str) else word for word in record.words]
+    return replace(record, words=words)

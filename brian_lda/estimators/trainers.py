@@ -8,7 +8,7 @@ event-driven and batch algorithms, and one update for those that work on mini-ba
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from brian_lda.estimators.learned_prior import LearnedPrior
 from brian_lda.estimators.protocols import BatchUpdates, EventDrivenNetwork, Resumable, Sampler
 from brian_lda.step_rules import EventStepRule
 
+if TYPE_CHECKING:
+    from brian_lda.simulation.windows import WindowKeeper
+
 Algorithm = TypeVar("Algorithm", bound=BatchUpdates)
 
 
@@ -27,6 +30,10 @@ class Trainer(Resumable, Protocol):
 
     @property
     def phi(self) -> np.ndarray: ...
+
+    @property
+    def keeper(self) -> WindowKeeper | None:
+        """What is recorded of the training, in spikes."""
 
     @property
     def iterations_per_pass(self) -> int:
@@ -77,6 +84,11 @@ class EventDrivenTrainer:
         return read_out_phi(self.network.J__alpha, self._epsilon)
 
     @property
+    def keeper(self) -> WindowKeeper | None:
+        """What is recorded of the training, in spikes."""
+        return getattr(self.network, "keeper", None)
+
+    @property
     def theta(self) -> np.ndarray:
         """Theta of the training documents, [doc, topic]."""
         return softmax_rows(self.network.M__beta)
@@ -118,6 +130,11 @@ class GibbsTrainer:
         return self.sampler.phi
 
     @property
+    def keeper(self) -> WindowKeeper | None:
+        """What is recorded of the training, in spikes."""
+        return getattr(self.sampler, "keeper", None)
+
+    @property
     def theta(self) -> np.ndarray:
         """Theta of the training documents given their assignments, [doc, topic]."""
         return self.sampler.theta
@@ -152,6 +169,8 @@ class MiniBatchTrainer(Generic[Algorithm]):
         self.prior: LearnedPrior | None = None
         self._batches = self._batches_from(0)
         self._n_batches = 0
+        if self.keeper is not None:
+            self.keeper.sequences_per_pass = self.iterations_per_pass * visits
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle: a generator cannot be pickled, and is known by where it stands."""
@@ -171,6 +190,8 @@ class MiniBatchTrainer(Generic[Algorithm]):
 
     def iterate(self) -> int:
         batch = next(self._batches)
+        if self.keeper is not None:
+            self.keeper.documents = batch.doc_ids
         for _ in range(self._visits):
             self.algorithm.update(batch.counts)
         self._n_batches += 1
@@ -182,6 +203,11 @@ class MiniBatchTrainer(Generic[Algorithm]):
     @property
     def phi(self) -> np.ndarray:
         return self.algorithm.phi
+
+    @property
+    def keeper(self) -> WindowKeeper | None:
+        """What is recorded of the training, in spikes."""
+        return getattr(self.algorithm, "keeper", None)
 
     @property
     def word_step(self) -> Any:

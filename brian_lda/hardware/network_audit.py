@@ -13,7 +13,8 @@ from brian_lda.circuit.circuit import Sizes
 from brian_lda.circuit.inhibition import Inhibition
 from brian_lda.constraints import NO_CONSTRAINTS, Constraints
 from brian_lda.hardware.locality import LocalityReport, audit
-from brian_lda.simulation.recording import add_recorders
+from brian_lda.simulation.recorders import add_recorders
+from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.simulator import brian_device
 
 # Parameter bytes grow with K, which is known here; else sizes make no difference: the audit follows
@@ -38,7 +39,7 @@ def audit_algorithm(
     *,
     constraints: Constraints = NO_CONSTRAINTS,
     pruned: bool = False,
-    record: tuple[str, ...] = (),
+    record: Recording | None = None,
 ) -> LocalityReport:
     """Audit the network of an algorithm, with K = 3 topics.
 
@@ -52,8 +53,8 @@ def audit_algorithm(
         Limits of the chips.
     pruned : bool
         Whether some words have no synapse of their own.
-    record : tuple of str
-        Layers to record (`brian_lda.simulation.recording`).
+    record : Recording, optional
+        What is recorded of it.
     """
     if name not in network_names():
         find_algorithm(name, SPIKING)  # says which there are

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from brian_lda.errors import ParameterError
-from brian_lda.simulation.recording import Recording
+from brian_lda.simulation.recording import EVERYTHING, Recording
 from brian_lda.simulation.spiking_network import SpikingNetwork
 
-PACKETS = Recording(("word", "document"))  # what to record; the winners come in any case
+# What to record; the winners come in any case.
+PACKETS = Recording(("word", "document"), windows=EVERYTHING)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from brian_lda.seen_weights import seen_weights
 from brian_lda.simulation.model_choice import model_for
 from brian_lda.simulation.recording import Recording, Spikes
 from brian_lda.simulation.spiking_network import SpikingNetwork
+from brian_lda.simulation.windows import WindowKeeper
 
 
 class EventDrivenSpiking:
@@ -33,7 +34,7 @@ class EventDrivenSpiking:
     name : str, optional
         Of the algorithm; the default follows from the prior.
     **options
-        inhibition, simulator, constraints, pruned: see `SpikingNetwork`.
+        inhibition, simulator, constraints, pruned, record: see `SpikingNetwork`.
     """
 
     def __init__(
@@ -79,8 +80,13 @@ class EventDrivenSpiking:
 
     @property
     def spikes(self) -> Spikes | None:
-        """What the latest `present(..., record=...)` recorded."""
+        """The latest window of `present(..., record=...)`."""
         return self.network.spikes
+
+    @property
+    def keeper(self) -> WindowKeeper | None:
+        """What was recorded of the training."""
+        return self.network.keeper
 
     @property
     def pruned(self) -> PrunedWords | None:

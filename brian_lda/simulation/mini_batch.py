@@ -15,6 +15,7 @@ from brian_lda.parameters import BatchParameters, require_map_prior
 from brian_lda.simulation.model_choice import model_for, require_countable
 from brian_lda.simulation.recording import Recording, Spikes
 from brian_lda.simulation.spiking_network import SpikingNetwork
+from brian_lda.simulation.windows import WindowKeeper
 
 
 class MiniBatchSpiking:
@@ -32,7 +33,7 @@ class MiniBatchSpiking:
     batch_tokens : int, optional
         Most tokens that a mini-batch can have, if known: then one program serves all of them.
     **options
-        inhibition, simulator, constraints: see `SpikingNetwork`; `packet_loss` must be 0.
+        inhibition, simulator, constraints, record: see `SpikingNetwork`; `packet_loss` must be 0.
 
     Attributes
     ----------
@@ -79,8 +80,13 @@ class MiniBatchSpiking:
 
     @property
     def spikes(self) -> Spikes | None:
-        """What the latest `update(..., record=...)` recorded."""
+        """The latest window of `update(..., record=...)`."""
         return self.network.spikes
+
+    @property
+    def keeper(self) -> WindowKeeper | None:
+        """What was recorded of the training."""
+        return self.network.keeper
 
     def prepare(self, counts: sparse.csr_array) -> None:
         """Compile the network for mini-batches like this one; else the first `update` does."""
@@ -94,7 +100,7 @@ class MiniBatchSpiking:
         ----------
         counts : sparse array [doc, word]
         record : Recording, optional
-            Layers and window (in presented tokens) of which to keep the spikes, in `spikes`.
+            Windows of all sweeps together, to be found in `network.recorded`.
 
         Returns
         -------
@@ -110,24 +116,22 @@ class MiniBatchSpiking:
         burn_in = T + self._model.FIRST_SWEEPS
         n_sweeps = burn_in + T
         winners = np.full((n_sweeps, len(heard)), NO_WINNER, np.int32)
-        if n_tokens:
 
-            def run_values(start: int, stop: int) -> Values:
-                return {
-                    "batch.first_counted": burn_in * n_tokens - start,
-                    "batch.tokens_to_come": n_sweeps * n_tokens - stop,
-                }
+        def run_values(start: int, stop: int) -> Values:
+            return {
+                "batch.first_counted": burn_in * n_tokens - start,
+                "batch.tokens_to_come": n_sweeps * n_tokens - stop,
+            }
 
-            tokens = np.tile(np.arange(n_tokens), n_sweeps) if self._model.REMEMBERS else None
-            sequence = self.network.present(
-                np.tile(words, n_sweeps),
-                np.tile(docs, n_sweeps),
-                tokens,
-                entropy=[1, self.n_updates],
-                run_values=run_values,
-                record=record,
-            )
-            winners[:, heard] = sequence.reshape(n_sweeps, n_tokens)
+        sequence = self.network.present(
+            np.tile(words, n_sweeps),
+            np.tile(docs, n_sweeps),
+            np.tile(np.arange(n_tokens), n_sweeps) if self._model.REMEMBERS else None,
+            entropy=[1, self.n_updates],
+            run_values=run_values,
+            record=record,
+        )
+        winners[:, heard] = sequence.reshape(n_sweeps, n_tokens)
         self.documents_swapped += counts.shape[0]
         self.n_updates += 1
         return winners
@@ -195,7 +199,7 @@ class MiniBatchSpiking:
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the next update depends on: what the words' synapses and neurons keep."""
-        own = ["M__alpha", "levels"]
+        own = ["M__alpha", "levels", "n_shown"]
         own += [v.name for v in self.network.kept if v.axes in ("topic, word", "topic")]
         state = {name: array for name, array in self.network.state().items() if name in own}
         return {**state, "n_updates": np.array([self.n_updates])}

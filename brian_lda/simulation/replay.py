@@ -13,7 +13,7 @@ from brian_lda.circuit.inhibition import Poisson
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.simulation.event_driven import EventDrivenSpiking
-from brian_lda.simulation.recording import Recording, Spikes
+from brian_lda.simulation.recording import EVERYTHING, Recording, Spikes
 from brian_lda.step_rules import FROZEN
 
 SMALLEST = 1e-140  # a probability of 0 gets a weight that is a number, and so is a product
@@ -64,7 +64,9 @@ def replay_tokens(
         inhibition=Poisson(rate=rate, normalised=True),
         simulator="numpy",
     )
-    network.present(own_words, own_docs, record=Recording(("word", "document", "attempt")))
+    network.present(
+        own_words, own_docs, record=Recording(("word", "document", "attempt"), windows=EVERYTHING)
+    )
     spikes = network.spikes
     assert spikes is not None  # there are tokens, and they were recorded
     spikes.index["word"] = used_words[spikes.index["word"]]

@@ -15,6 +15,7 @@ from brian_lda.reference.spike_cgs import LogCountSampler
 from brian_lda.simulation.model_choice import require_countable
 from brian_lda.simulation.recording import Recording, Spikes
 from brian_lda.simulation.spiking_network import SpikingNetwork
+from brian_lda.simulation.windows import WindowKeeper
 
 
 class SpikeCGSSpiking(LogCountSampler):
@@ -24,7 +25,7 @@ class SpikeCGSSpiking(LogCountSampler):
     ----------
     words, docs, **arguments
         As in `AssignmentSampler`.
-    inhibition, simulator, constraints
+    inhibition, simulator, constraints, record
         See `SpikingNetwork`; `packet_loss` must be 0.
     """
 
@@ -37,6 +38,7 @@ class SpikeCGSSpiking(LogCountSampler):
         inhibition: Inhibition | None = None,
         simulator: str = "standalone",
         constraints: Constraints | None = None,
+        record: Recording | None = None,
         **arguments: Any,
     ) -> None:
         super().__init__(words, docs, seed=seed, **arguments)
@@ -61,13 +63,19 @@ class SpikeCGSSpiking(LogCountSampler):
             inhibition=inhibition,
             simulator=simulator,
             constraints=constraints,
+            record=record,
         )
         self._n_presented = 0
 
     @property
     def spikes(self) -> Spikes | None:
-        """What the latest `sweep(..., record=...)` recorded."""
+        """The latest window of `sweep(..., record=...)`."""
         return self.network.spikes
+
+    @property
+    def keeper(self) -> WindowKeeper | None:
+        """What was recorded of the training."""
+        return self.network.keeper
 
     def prepare(self) -> None:
         """Compile the network now, or find it in the cache; else the first sweep does."""
@@ -83,7 +91,7 @@ class SpikeCGSSpiking(LogCountSampler):
         order : int array [n], optional
             Tokens to present; any number, any of them repeatedly (Alg. 2 draws them at random).
         record : Recording, optional
-            Layers and window of which to keep the spikes, in `spikes`.
+            Windows of this sweep, to be found in `network.recorded`.
 
         Returns
         -------

@@ -22,11 +22,12 @@ from brian_lda.circuit.latency import make_inhibition
 from brian_lda.constraints import NO_CONSTRAINTS, Constraints, heard_tokens, spread_winners
 from brian_lda.errors import ParameterError, WeightOverflowError
 from brian_lda.parameters import PrunedWords
-from brian_lda.simulation.recording import Recording, Spikes, add_recorders, read_recorders
+from brian_lda.simulation.recorders import SequenceRecorder, add_recorders, chosen_neurons
+from brian_lda.simulation.recording import Recording, Spikes
 from brian_lda.simulation.simulator import Arrays, Simulator, make_simulator
+from brian_lda.simulation.windows import WindowKeeper
 
 LARGEST_INPUT = 700.0  # exp(+-700) is still a number
-Segment = tuple[int, int, tuple[str, ...]]  # first token, the one after the last, layers
 State = Mapping[str, np.ndarray]
 
 
@@ -67,11 +68,15 @@ class SpikingNetwork:
         Limits of the chips.
     pruned : PrunedWords, optional
         The words with a synapse of their own; the default is all.
+    record : Recording, optional
+        Windows of everything that is shown from now on; they are collected in `keeper`.
 
     Attributes
     ----------
-    spikes : Spikes or None
-        What the latest run with `record` recorded.
+    keeper : WindowKeeper or None
+        What was recorded so far of the windows of `record`.
+    recorded : list of Spikes
+        What the latest `present(..., record=...)` recorded, window by window.
     """
 
     def __init__(
@@ -86,6 +91,7 @@ class SpikingNetwork:
         simulator: str = "standalone",
         constraints: Constraints | None = None,
         pruned: PrunedWords | None = None,
+        record: Recording | None = None,
     ) -> None:
         self.model, self.sizes, self.constants, self.seed = model, sizes, dict(constants), seed
         self.inhibition = make_inhibition(inhibition)
@@ -97,9 +103,14 @@ class SpikingNetwork:
             *model.KEPT,
             *(Kept(f"topics.{name}", "topic") for name in self.inhibition.kept),
         )
-        self.spikes: Spikes | None = None
+        self.recorded: list[Spikes] = []
+        self.keeper: WindowKeeper | None = None
+        if record is not None:
+            self.keeper = WindowKeeper(record)
+            self.keeper.check(self.inhibition, sizes.n_topics)
+            chosen_neurons(record, sizes)
         self._kind = simulator
-        self._simulators: dict[tuple[Sizes, tuple[str, ...]], Simulator] = {}
+        self._simulators: dict[tuple[Sizes, Recording | None], Simulator] = {}
         self._limits: tuple[Sizes, Values] | None = None
         self.set_state(state)
 
@@ -137,7 +148,7 @@ class SpikingNetwork:
         run_values : callable, optional
             Further constants of the run that shows tokens start .. stop of the sequence.
         record : Recording, optional
-            Layers and window of which to keep the spikes, in `spikes`.
+            Windows of this sequence, to be found in `recorded`.
 
         Returns
         -------
@@ -160,19 +171,23 @@ class SpikingNetwork:
         compiled, values = self._compiled(), self._values_in_brian(self._known)
         fixed = {**self.inhibition.values, **self._constants(compiled), **self._limit_values()}
         winners = [np.empty(0, np.int32)]
-        for start, stop, layers in self._segments(n_tokens, record):
+        keeper = self._keeper_of(record, n_tokens)
+        recorder = SequenceRecorder(keeper, self.sizes, n_tokens, self.inhibition.dt)
+        for start, stop in self._segments(n_tokens):
             key = [self.seed, *entropy, position + start]
             seed = np.random.SeedSequence(key).generate_state(1)[0] >> 1
             inputs = {**fixed, **values, **(run_values(start, stop) if run_values else {})}
             part = {name: index[start:stop] for name, index in clamped.items()}
-            simulator = self._simulator(layers)
+            inputs.update(recorder.values(start, stop))
+            simulator = self._simulator(keeper.recording if keeper else None)
             result = simulator.run(inputs, part, dt=self.inhibition.dt, seed=int(seed))
             values = {path: result[path] for path in values}
             check_weights(values, self.kept)
             winners.append(result["winners.i"])
-            if layers:
-                self.spikes = read_recorders(result, layers)
-                self.spikes.first_token = start
+            recorder.read(result, start, stop)
+        recorder.finish()
+        if record is not None and keeper is not None:
+            self.recorded = keeper.recorded()
         for variable in self.kept:
             self._known[variable.name] = variable.out_of_network(
                 values[variable.path], self.sizes, compiled
@@ -181,7 +196,12 @@ class SpikingNetwork:
 
     def prepare(self) -> None:
         """Compile the network now, or find it in the cache; else the first `present` does."""
-        self._simulator(())
+        self._simulator(self.keeper.recording if self.keeper else None)
+
+    @property
+    def spikes(self) -> Spikes | None:
+        """The latest window of `recorded`."""
+        return self.recorded[-1] if self.recorded else None
 
     def heard(self, words: np.ndarray, docs: np.ndarray) -> np.ndarray:
         """Tokens with a living path to some topic neuron, bool array [token].
@@ -233,6 +253,8 @@ class SpikingNetwork:
         state = {**self.weights, **{name: array.copy() for name, array in self._known.items()}}
         if self.constraints.weight_bits is not None:
             state["levels"] = self.constraints.levels
+        if self.keeper is not None:
+            state["n_shown"] = np.array([self.keeper.n_sequences, self.keeper.n_tokens])
         return state
 
     def set_state(self, state: State) -> None:
@@ -254,6 +276,8 @@ class SpikingNetwork:
             known[name] = np.array(state.get(name, np.broadcast_to(first, (self.sizes.n_topics,))))
         check_weights(self._values_in_brian(known), self.kept)
         self._known = known
+        if self.keeper is not None and "n_shown" in state:
+            self.keeper.n_sequences, self.keeper.n_tokens = map(int, state["n_shown"])
 
     def _require_agreement(self, state: State, known: State) -> None:
         """Refuse weights M that somebody edited while what they are made from stayed."""
@@ -303,36 +327,32 @@ class SpikingNetwork:
             n_tokens=round_up(self.sizes.n_tokens),
         )
 
-    def _segments(self, n_tokens: int, record: Recording | None) -> Iterator[Segment]:
-        """The runs that make up a sequence."""
-        window, capacity = record.window(n_tokens) if record else (0, 0), self.sizes.capacity
-        if window[1] - window[0] > capacity:
-            raise ParameterError(
-                f"a recorded window holds at most {capacity} tokens; found "
-                f"{window[1] - window[0]}. Give Recording a `start` and a `stop`."
-            )
-        parts: list[Segment] = [
-            (0, window[0], ()),
-            (*window, record.layers if record else ()),
-            (window[1], n_tokens, ()),
-        ]
-        for first, last, layers in parts:
-            for start in range(first, last, capacity):
-                yield start, min(start + capacity, last), layers
+    def _keeper_of(self, record: Recording | None, n_tokens: int) -> WindowKeeper | None:
+        """Who keeps the windows of a sequence: its own recording, or that of the training."""
+        if record is None:
+            return self.keeper
+        keeper = WindowKeeper(record, single=True)
+        keeper.check(self.inhibition, self.sizes.n_topics, n_tokens)
+        return keeper
 
-    def _simulator(self, layers: tuple[str, ...]) -> Simulator:
+    def _segments(self, n_tokens: int) -> Iterator[tuple[int, int]]:
+        """The runs that make up a sequence; what is recorded has no part in it."""
+        for start in range(0, n_tokens, self.sizes.capacity):
+            yield start, min(start + self.sizes.capacity, n_tokens)
+
+    def _simulator(self, record: Recording | None) -> Simulator:
         compiled = self._compiled()
-        if (compiled, layers) not in self._simulators:
+        if (compiled, record) not in self._simulators:
 
             def assemble() -> Circuit:
                 net = self.model.wire(compiled, self.inhibition)
                 add_limits(net, self.constraints, self.model.KEPT, pruned=self.pruned is not None)
-                add_recorders(net, layers)
+                add_recorders(net, record)
                 return net
 
             outputs = tuple(variable.path for variable in self.kept)
-            self._simulators[compiled, layers] = make_simulator(self._kind, assemble, outputs)
-        return self._simulators[compiled, layers]
+            self._simulators[compiled, record] = make_simulator(self._kind, assemble, outputs)
+        return self._simulators[compiled, record]
 
 
 def check_weights(values: Arrays, kept: Sequence[Kept]) -> None:

@@ -294,18 +294,44 @@ def _run_until_done(circuit: Circuit, device: CPPStandaloneDevice) -> str:
     network = circuit.network.name
     n_winners = f"{device.get_array_name(circuit.winners.variables['N'])}[0]"
     n_tokens = _value(circuit, device, "n_tokens")
+    declare_windows, look_at_windows, unless_closed = _windows(circuit, device)
     return f"""
     _random_generators[0].seed((unsigned long){_value(circuit, device, "random_seed")});
     long idle = 0, found = {n_winners};
+    {declare_windows}
     while (found < {n_tokens}) {{
+        {look_at_windows}
         for (size_t i = 0; i < {network}.objects.size(); i++)
-            if ({network}.objects[i].second) {network}.objects[i].second();
+            if ({network}.objects[i].second{unless_closed}) {network}.objects[i].second();
         {circuit.clock.name}.tick();
         idle = {n_winners} > found ? 0 : idle + 1;
         found = {n_winners};
         if (idle > {STALLED_AFTER}) exit({STALLED_EXIT});
     }}
     """
+
+
+def _windows(circuit: Circuit, device: CPPStandaloneDevice) -> tuple[str, str, str]:
+    """C++ that lets monitors run only in ticks of tokens that are to be recorded.
+
+    Declaration, what a tick begins with, and a condition; nothing if nothing is recorded.
+    """
+    if not circuit.listening:
+        return "", "", ""
+    windows = circuit.recorded_windows
+    first, last = (device.get_array_name(windows.variables[name]) for name in ("first", "last"))
+    objects = f"{circuit.network.name}.objects"
+    runs = [f"_run_{code.name}" for monitor in circuit.listening for code in monitor.code_objects]
+    declare = f"""
+    std::vector<bool> listens({objects}.size());
+    for (size_t i = 0; i < listens.size(); i++)
+        for (void (*run)() : {{{", ".join(runs)}}})
+            if ({objects}[i].second == run) listens[i] = true;
+    int window = 0;"""
+    look = f"""
+        while (window < {len(windows)} && found >= {last}[window]) window++;
+        const bool open = window < {len(windows)} && found >= {first}[window];"""
+    return declare, look, " && (open || !listens[i])"
 
 
 def _manifest(

@@ -10,7 +10,7 @@ from brian_lda.hardware.packets import PACKETS, count_packets
 from brian_lda.hardware.pruning import prune_words
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.simulation import EventDrivenSpiking
-from brian_lda.simulation.recording import Recording
+from brian_lda.simulation.recording import EVERYTHING, Recording
 
 V, K, D, CHIPS = 12, 6, 8, 3
 
@@ -54,7 +54,7 @@ def test_a_token_that_is_shown_again_sends_again():
     assert counted.word[0, 1] == counted.document[0, 1] == n_ticks  # both live on chip 0
 
 
-@pytest.mark.parametrize("record", [None, Recording(("word",))])
+@pytest.mark.parametrize("record", [None, Recording(("word",), EVERYTHING)])
 def test_packets_are_counted_from_recorded_spikes(record):
     network = EventDrivenSpiking(
         EventDrivenParameters(2, 1.3), 2, np.array([3]), seed=0, simulator="numpy"

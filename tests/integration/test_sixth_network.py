@@ -20,7 +20,7 @@ from brian_lda.estimators.checkpoint import (
     write_checkpoint,
 )
 from brian_lda.evaluation import match_topics
-from brian_lda.simulation import Recording
+from brian_lda.simulation import EVERYTHING, Recording
 
 FILE = Path(__file__).with_name("mixture_of_unigrams.py")
 OPTIONS = {"n_topics": 3, "max_iter": 6, "random_state": 1, "backend": "brian2"}
@@ -75,7 +75,9 @@ def test_it_records_a_raster(registered, one_topic_a_document):
     model = MixtureOfUnigrams(**{**OPTIONS, "max_iter": 1}).fit(corpus)
     words, docs = corpus.tokens()
     network = model.trainer_.network
-    winners = network.present(words[:50], docs[:50], record=Recording(("word", "inhibition")))
+    winners = network.present(
+        words[:50], docs[:50], record=Recording(("word", "inhibition"), EVERYTHING)
+    )
     np.testing.assert_array_equal(network.spikes.index["word"], words[:50])
     np.testing.assert_array_equal(network.spikes.index["topic"], winners)
     assert len(network.spikes.index["inhibition"]) == 50

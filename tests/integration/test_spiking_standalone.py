@@ -117,7 +117,7 @@ def test_recorded_window_holds_the_presented_tokens(corpus):
     words, docs, _ = corpus
     inhibition = Poisson(rate=300.0, normalised=True)
     network = spiking_network(corpus, simulator="numpy", inhibition=inhibition)
-    record = Recording(("word", "document", "attempt"), start=-10)
+    record = Recording(("word", "document", "attempt"), windows=[(-10, None)])
     winners = network.present(words[:30], docs[:30], record=record)
     spikes = network.spikes
     assert spikes.first_token == 20
@@ -133,19 +133,20 @@ def test_recorded_window_holds_the_presented_tokens(corpus):
 def test_forecast_counts_the_bytes_of_a_race(corpus):
     words, docs, _ = corpus
     network = spiking_network(corpus, simulator="numpy")
-    record = Recording(("word", "latency"), start=5, stop=25)
+    record = Recording(("word", "latency"), windows=[(5, 25)])
     winners = network.present(words[:40], docs[:40], record=record)
     spikes = network.spikes
     kept = spikes.index["word"].nbytes + spikes.time["word"].nbytes + spikes.latency.nbytes
-    times_of_all_winners = 8 * len(winners)
-    assert record.forecast(40, Race()) == kept + winners.nbytes + times_of_all_winners
+    kept += spikes.index["topic"].nbytes + spikes.time["topic"].nbytes
+    np.testing.assert_array_equal(spikes.index["topic"], winners[5:25])
+    assert record.forecast(20, Race()) == kept
 
 
 def broken_program(tmp_path, monkeypatch, corpus, script):
     """The cached network with its program replaced by a shell script."""
     network = spiking_network(corpus)
     network.present([0], [0])
-    simulator = network.network._simulator(())
+    simulator = network.network._simulator(None)
     folder = tmp_path / "program"
     folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps(simulator._manifest))
@@ -179,7 +180,7 @@ def test_program_that_dies_leaves_the_weights_as_they_were(
 def test_truncated_results_are_noticed(corpus, monkeypatch):
     """A full disk cuts files short without an error of the program."""
     network = spiking_network(corpus)
-    simulator = network.network._simulator(())
+    simulator = network.network._simulator(None)
     call = simulator._call
 
     def call_and_truncate(folder, arguments):
@@ -241,7 +242,7 @@ def test_run_that_overflows_leaves_the_weights_as_they_were(corpus, monkeypatch,
     """No step of these networks does: their rules are bounded, so the run's result is spoilt."""
     network = spiking_network(corpus, simulator="numpy")
     before = network.state()
-    simulator = network.network._simulator(())
+    simulator = network.network._simulator(None)
     run = simulator.run
 
     def spoilt(*arguments, **options):

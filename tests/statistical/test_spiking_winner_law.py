@@ -21,7 +21,8 @@ from scipy import stats
 from brian_lda.circuit.circuit import Circuit, Sizes, no_delay
 from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.circuit.latency import FirstArrival, Windowed
-from brian_lda.simulation.recording import add_recorders, read_recorders
+from brian_lda.simulation.recorders import add_recorders, read_window, recorder_values
+from brian_lda.simulation.recording import EVERYTHING, Recording
 from brian_lda.simulation.simulator import make_simulator
 
 pytestmark = pytest.mark.statistical
@@ -123,7 +124,8 @@ def static_network(sizes, inhibition, record=()):
     alpha.connect()
     alpha.excite.when = "excite"
     net.add(alpha=alpha)
-    add_recorders(net, record)
+    if record:
+        add_recorders(net, Recording(record, EVERYTHING))
     return net
 
 
@@ -141,13 +143,18 @@ def run_static(weights, inhibition, words, *, seed, simulator="standalone", reco
     sizes = Sizes(n_words, 1, n_topics, capacity=2**18)
     normalised = getattr(inhibition, "normalised", False)
     network = simulator_of(simulator, sizes, type(inhibition), normalised, record)
+    values = {"alpha.w": np.exp(weights).ravel(), **inhibition.values}
+    recording, everything = Recording(record, EVERYTHING), (0, len(words))
+    if record:
+        values.update(recorder_values(recording, [everything], {}, n_topics))
     result = network.run(
-        {"alpha.w": np.exp(weights).ravel(), **inhibition.values},
+        values,
         {"words": words.astype(np.int32), "documents": np.zeros(len(words), np.int32)},
         dt=inhibition.dt,
         seed=seed,
     )
-    return result["winners.i"], read_recorders(result, record)
+    topics = {"topics": np.arange(n_topics)}
+    return result["winners.i"], read_window(result, recording, everything, topics, inhibition.dt)
 
 
 def shuffled(n_words, tokens_per_word, seed):

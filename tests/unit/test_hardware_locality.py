@@ -18,6 +18,7 @@ from brian_lda.errors import ParameterError, UnsupportedNetworkError
 from brian_lda.hardware.data_flow import OTHER_TOPIC, TOPIC_CHIP
 from brian_lda.hardware.locality import NOT_SYNAPSE_LOCAL, PARAMETER_CROSSING, audit
 from brian_lda.hardware.network_audit import SIZES, audit_algorithm, network_names
+from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.simulator import brian_device
 
 BrianLogger.suppress_name("unused_brian_object")  # networks that are looked at and never run
@@ -122,8 +123,9 @@ class TestOurNetworks:
             packet_loss=0.1 if loses else 0.0,
             chip_of_topic=(0, 0, 1),
         )
-        record = ("word", "document", "inhibition")
-        record += ("latency",) if event == "first_spike" else ("attempt",)
+        layers = ("word", "document", "inhibition")
+        layers += ("latency",) if event == "first_spike" else ("attempt",)
+        record = Recording(layers, u=True)
         report = audit_algorithm(name, law, constraints=limits, pruned=True, record=record)
         assert report.violations == [] and report.parameter_bytes == 0
         assert of_kind(report, "spike time") == times

@@ -9,7 +9,7 @@ from brian_lda.errors import ParameterError
 from brian_lda.hardware.account import race_account
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.simulation import EventDrivenSpiking
-from brian_lda.simulation.recording import Recording
+from brian_lda.simulation.recording import EVERYTHING, Recording
 from brian_lda.step_rules import AdaGrad, RobbinsMonro, VarianceTracking
 
 SIZES = {"n_topics": K, "n_words": V}
@@ -32,7 +32,9 @@ def test_spike_cgs_writes_and_spikes():
     moves = 0
     for token in range(10):
         before, old = stored(spiking), spiking.z[token]
-        (new,) = spiking.sweep([token], record=Recording(("word", "document", "token", "recalled")))
+        (new,) = spiking.sweep(
+            [token], record=Recording(("word", "document", "token", "recalled"), EVERYTHING)
+        )
         n_spikes = sum(len(index) for index in spiking.spikes.index.values())
         assert n_spikes == account.spikes
         if new != old:  # else each weight is written twice and is what it was
@@ -53,7 +55,7 @@ def test_event_driven_writes(algorithm, prior):
     before.pop("Delta_alpha", None)  # a counter of tokens, as n_alpha is of spikes
     of_prior = {"s_alpha"} if algorithm == "ed_spike_lda" else set()
     assert set(before) == {"w", "g", "p"} | of_prior
-    spiking.present([2], [0], record=Recording(("word", "document")))
+    spiking.present([2], [0], record=Recording(("word", "document"), EVERYTHING))
     assert changed(before, stored(spiking)) == account.plastic_writes == K + 2 + len(of_prior)
     assert sum(len(index) for index in spiking.spikes.index.values()) == account.spikes
 
@@ -67,7 +69,7 @@ def test_event_driven_writes_as_printed(algorithm, prior):
     )
     account = race_account(algorithm, **SIZES, doc_length=3, gauge=False)
     before = stored(spiking)
-    spiking.present([2], [0], record=Recording(("word", "document")))
+    spiking.present([2], [0], record=Recording(("word", "document"), EVERYTHING))
     weights = {name: before[name] for name in ("M__alpha", "M__beta")}
     assert changed(weights, stored(spiking)) == account.plastic_writes == K + V
     assert sum(len(index) for index in spiking.spikes.index.values()) == account.spikes
@@ -82,7 +84,7 @@ def test_mini_batch_writes_add_up(network):
     layers = (
         ("word", "document", "token", "recalled") if network == "semi" else ("word", "document")
     )
-    winners = spiking.update(counts, record=Recording(layers))
+    winners = spiking.update(counts, record=Recording(layers, EVERYTHING))
     account = race_account(
         f"{network}_spike_lda", **SIZES, doc_length=doc_length, batch_size=n_docs,
         local_iterations=T,

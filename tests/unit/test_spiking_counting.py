@@ -1,5 +1,7 @@
 """SpikeCGS, semi- and du-SpikeLDA in spikes: golden traces against the rate-level twins."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -19,7 +21,7 @@ from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.reference.word_weights import WordWeights
 from brian_lda.simulation import DuSpikeLDASpiking, SemiSpikeLDASpiking, SpikeCGSSpiking
-from brian_lda.simulation.recording import Recording
+from brian_lda.simulation.recording import EVERYTHING, Recording
 from brian_lda.step_rules import RMSProp, RobbinsMonro
 
 V, D, K, N_TOKENS, T = 7, 4, 3, 25, 2
@@ -87,10 +89,10 @@ def test_the_old_topic_neuron_fires_in_the_negative_phase():
     """Recorded: one spike a token in the slot "recall", of the neuron that won last time."""
     spiking, _, _, _ = cgs_pair("poisson")
     before = spiking.z.copy()
-    winners = spiking.sweep(record=Recording(("recalled", "token")))
+    winners = spiking.sweep(record=Recording(("recalled", "token"), EVERYTHING))
     np.testing.assert_array_equal(spiking.spikes.index["recalled"], before)
     assert len(spiking.spikes.index["token"]) > N_TOKENS  # clamped for several ticks
-    spiking.sweep(record=Recording(("recalled",)))
+    spiking.sweep(record=Recording(("recalled",), EVERYTHING))
     np.testing.assert_array_equal(spiking.spikes.index["recalled"], winners)
 
 
@@ -245,13 +247,18 @@ def test_a_mini_batch_longer_than_one_run_is_the_same_mini_batch(network):
     """The eligibility of the synapses is carried over, the update waits for the last run."""
     (counts,) = mini_batches(1)
     words, _ = tokens_of(counts)
-    window = Recording(("word",), start=len(words) + 3, stop=2 * len(words))  # three runs
+    window = Recording(("word",), windows=[(len(words) + 1, 2 * len(words))])  # in two runs
     spiking = batch_network(network)
+    short = replace(spiking.network.sizes, capacity=len(words) + 3)
+    spiking.network.resize(short)
     reference = WordWeights(spiking.parameters, V, seed=3, n_training_tokens=100)
     winners = spiking.update(counts, record=window)
     reference.update(np.arange(V), kept_counts(words, winners), counts.shape[0], T)
     np.testing.assert_allclose(spiking.M__alpha, reference.M__alpha, rtol=0, atol=ATOL)
-    np.testing.assert_array_equal(spiking.spikes.index["word"], words[3:])
+    np.testing.assert_array_equal(spiking.spikes.index["word"], words[1:])
+    np.testing.assert_array_equal(spiking.spikes.index["topic"], winners[1][1:])
+    ticks = np.arange(len(words) - 1) * spiking.spikes.tick
+    np.testing.assert_allclose(spiking.spikes.time["word"], ticks, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("steps", ["robbins_monro", "paper"])
