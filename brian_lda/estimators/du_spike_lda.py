@@ -72,7 +72,7 @@ class DuSpikeLDA(MiniBatchModel):
         topic_word_prior: float | np.ndarray = WORD_PRIOR,
         max_iter: int | None = None,
         max_passes: int = 100,
-        tol: float = 0.01,
+        tol: float = 0.005,
         batch_size: int | None = None,
         local_iterations: int = 10,
         word_step: BatchStepRule | None = None,

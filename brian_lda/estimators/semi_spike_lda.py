@@ -81,7 +81,7 @@ class SemiSpikeLDA(MiniBatchModel):
         learn_prior: bool = False,
         max_iter: int | None = None,
         max_passes: int = 100,
-        tol: float = 0.015,
+        tol: float = 0.012,
         batch_size: int | None = None,
         local_iterations: int = 5,
         word_step: BatchStepRule | None = None,
