@@ -80,5 +80,9 @@ class CheckpointError(BrianLDAError, ValueError):
     """A run cannot go on from a checkpoint, or cannot write one."""
 
 
+class RecordingFileError(BrianLDAError, ValueError):
+    """Recorded spikes cannot be written, or a file of them cannot be read."""
+
+
 class SchedulerError(BrianLDAError, OSError):
     """No Dask scheduler answers."""

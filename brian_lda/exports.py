@@ -26,47 +26,54 @@ if TYPE_CHECKING:
 TICK = 1e-3  # s, added to the last spike: a recording ends after it
 
 
-def to_neo(spikes: Spikes, vocabulary: Sequence[str] | None = None) -> Any:
+def to_neo(spikes: Spikes | Sequence[Spikes], vocabulary: Sequence[str] | None = None) -> Any:
     """Recorded spikes as a Neo Block: one Group per layer, one SpikeTrain (in s) per neuron.
 
     Parameters
     ----------
-    spikes : Spikes
-        Of `network.spikes` or `brian_lda.simulation.replay.replay_tokens`.
+    spikes : Spikes or sequence of Spikes
+        Of `model.recorded_` or `read_recording(folder)`: one window or several.
     vocabulary : sequence of str [word], optional
         Names the word neurons' trains.
 
     Returns
     -------
     neo.Block
-        With one Segment. Trains carry the annotations `layer` and `neuron`; only neurons that
-        fired have one.
+        With one Segment for each window. Trains carry the annotations `layer` and `neuron`; only
+        neurons that fired have one.
     """
     neo = _needed("neo", "analysis")
     block = neo.Block(name="brian_lda", description="spiking topic model")
-    segment = neo.Segment(name="recording", index=0, first_token=spikes.first_token)
-    block.segments.append(segment)
-    t_stop = _duration(spikes)
-    for layer in spikes.index:
-        group = neo.Group(name=layer)
-        for neuron, times in _trains(spikes, layer):
-            train = neo.SpikeTrain(
-                times,
-                units="s",
-                t_stop=t_stop,
-                name=_name(layer, neuron, vocabulary),
-                layer=layer,
-                neuron=neuron,
-            )
-            segment.spiketrains.append(train)
-            group.add(train)
-        block.groups.append(group)
+    groups: dict[str, Any] = {}
+    for n, window in enumerate(_windows(spikes)):
+        segment = neo.Segment(
+            name=window.name or "recording",
+            index=n,
+            first_token=window.first_token,
+            iteration=window.iteration,
+        )
+        block.segments.append(segment)
+        t_stop = _duration(window)
+        for layer in window.index:
+            group = groups.setdefault(layer, neo.Group(name=layer))
+            for neuron, times in _trains(window, layer):
+                train = neo.SpikeTrain(
+                    times,
+                    units="s",
+                    t_stop=t_stop,
+                    name=_name(layer, neuron, vocabulary),
+                    layer=layer,
+                    neuron=neuron,
+                )
+                segment.spiketrains.append(train)
+                group.add(train)
+    block.groups.extend(groups.values())
     block.check_relationships()
     return block
 
 
 def to_nwb(
-    spikes: Spikes,
+    spikes: Spikes | Sequence[Spikes],
     path: str | Path,
     vocabulary: Sequence[str] | None = None,
     *,
@@ -74,9 +81,12 @@ def to_nwb(
 ) -> Path:
     """Recorded spikes as an NWB 2 file: a row of `units` per neuron that fired.
 
+    Windows follow each other on one time axis, without the training between them; the table
+    `epochs` says where each begins and ends.
+
     Parameters
     ----------
-    spikes : Spikes
+    spikes : Spikes or sequence of Spikes
     path : str or Path
         File to write, usually `*.nwb`.
     vocabulary : sequence of str [word], optional
@@ -93,19 +103,36 @@ def to_nwb(
         source_script="brian_lda",
         source_script_file_name="brian_lda/exports.py",
     )
+    file.add_epoch_column("first_token", "number of the window's first token in the training")
+    file.add_epoch_column("iteration", "pass, sweep or mini-batch of the training, from 1")
     file.add_unit_column("layer", "layer of the network: word, document, topic or attempt")
     file.add_unit_column("neuron", "number of the neuron in its layer")
     file.add_unit_column("label", "word of a word neuron, else layer and number")
-    interval = [[0.0, _duration(spikes)]]
-    for layer in spikes.index:
-        for neuron, times in _trains(spikes, layer):
-            file.add_unit(
-                spike_times=times,
-                obs_intervals=interval,
-                layer=layer,
-                neuron=neuron,
-                label=_name(layer, neuron, vocabulary),
-            )
+    begin = 0.0
+    trains: dict[tuple[str, int], list[np.ndarray]] = {}
+    observed: dict[str, list[list[float]]] = {}
+    for window in _windows(spikes):
+        end = begin + _duration(window)
+        file.add_epoch(
+            start_time=begin,
+            stop_time=end,
+            tags=[window.name or "recording"],
+            first_token=window.first_token,
+            iteration=window.iteration,
+        )
+        for layer in window.index:
+            observed.setdefault(layer, []).append([begin, end])
+            for neuron, times in _trains(window, layer):
+                trains.setdefault((layer, neuron), []).append(begin + times)
+        begin = end
+    for layer, neuron in sorted(trains, key=lambda key: (list(observed).index(key[0]), key[1])):
+        file.add_unit(
+            spike_times=np.concatenate(trains[layer, neuron]),
+            obs_intervals=observed[layer],
+            layer=layer,
+            neuron=neuron,
+            label=_name(layer, neuron, vocabulary),
+        )
     with pynwb.NWBHDF5IO(str(path), "w") as stream:
         stream.write(file)
     return path
@@ -148,6 +175,13 @@ def to_pyldavis(model: TopicModel, corpus: Corpus, **options: Any) -> Any:
         term_frequency=frequency[seen],
         **({"sort_topics": False, "n_jobs": 1} | options),
     )
+
+
+def _windows(spikes: Spikes | Sequence[Spikes]) -> Sequence[Spikes]:
+    windows = [*spikes] if isinstance(spikes, Sequence) else [spikes]
+    if not windows:
+        raise ParameterError("there is no recorded window to export: was `record` given?")
+    return windows
 
 
 def _trains(spikes: Spikes, layer: str) -> Iterator[tuple[int, np.ndarray]]:

@@ -1,15 +1,17 @@
-"""Train a topic model and write its run folder.
+"""Train a topic model in spikes and write its run folder.
 
-    python sims/train.py                     (semi-SpikeLDA on reuters, prints the topics)
-    python sims/train.py --algorithm ed-spike-lda --backend brian2 --corpus bars --topics 10
-    python sims/train.py --corpus kos --data-dir DATA --topics 50 --out runs/kos
-    python sims/train.py --algorithm ed-spike-lda --options '{"constraints": {"weight_bits": 8}}'
+    python sims/train.py                     (ed-SpikeLDA in spikes on reuters, about a minute)
+    python sims/train.py --backend rate      (its rate-level twin alone, in seconds)
+    python sims/train.py --algorithm semi-spike-lda --backend rate --corpus kos --data-dir DATA
+    python sims/train.py --record "word document u first last pass10 tokens=300"
+    python sims/train.py --options '{"constraints": {"weight_bits": 8}}'
     python sims/train.py --resume runs/kos   (goes on after Ctrl-C, a crash or a kill)
 
 The folder holds config.json, metrics.json and model.h5 (read it with
 `brian_lda.TopicModel.load`), and checkpoint.h5 until the run is finished: a run that is resumed
-ends with the same weights, to the last bit, as one that was never interrupted. An iteration is a
-pass over the corpus or, for algorithms that work on mini-batches, one update.
+ends with the same weights, to the last bit, as one that was never interrupted. In spikes there are
+also recording.h5 (`brian_lda.simulation.read_recording`) and report.html, a page with the rasters.
+An iteration is a pass over the corpus or, for algorithms that work on mini-batches, one update.
 """
 
 from __future__ import annotations
@@ -23,13 +25,23 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from brian_lda.algorithms import find_algorithm
+from brian_lda.algorithms import SPIKING, find_algorithm
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.errors import BrianLDAError
-from brian_lda.runs import DEFAULT_EVERY, RunConfig, resume_run, train_run
-from study.arguments import algorithm_among, algorithm_names, positive, whole
+from brian_lda.runs import (
+    DEFAULT_EVERY,
+    RunConfig,
+    add_twin,
+    read_config,
+    resume_run,
+    train_run,
+)
+from study.arguments import algorithm_among, algorithm_names, positive, recording, whole
 
-DEFAULT = RunConfig()
+DEFAULT = RunConfig(algorithm="ed_spike_lda")
+WINDOWS = {"layers": ["word", "document"], "windows": ["first", "middle", "last"]}
+PASSES = 60  # of ed-SpikeLDA in spikes: enough on reuters, and less than two minutes
+IN_PYTHON = {"documents": 30, "n_topics": 5, "iterations": 5}  # about a minute
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,7 +56,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"{algorithm_names()}; default: {find_algorithm(DEFAULT.algorithm).option}",
     )
-    add("--backend", choices=["rate", "brian2"], help="brian2: in spikes; default: rate")
+    add(
+        "--backend",
+        choices=["rate", "brian2"],
+        help="brian2: in spikes, the default where the algorithm has a network; rate: its twin",
+    )
     add(
         "--corpus",
         metavar="NAME|DIR",
@@ -56,9 +72,23 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--prior", type=float, metavar="L", help="lambda, of theta (ed- and du-SpikeLDA: > 1)")
     add("--word-prior", type=float, metavar="P", help="varphi, of phi")
-    add("--iterations", type=positive, metavar="N")
+    add(
+        "--iterations",
+        type=positive,
+        metavar="N",
+        help=f"default: until it has converged; without --algorithm, in spikes, {PASSES} passes",
+    )
     add("--seed", type=whole, metavar="S", help="of the model; the test split stays; default: 0")
     add("--data-dir", metavar="DIR", help="where corpora are looked for first")
+    add("--documents", type=positive, metavar="N", help="take only so many of the corpus")
+    add(
+        "--record",
+        type=recording,
+        metavar="WORDS",
+        help='in spikes: layers, windows (first, middle, last, pass3, 500-700), "tokens=N" in '
+        'each, "u", weights ("words=oil,gas topics=0,1 documents=5"), or "none"; '
+        'default: "word document first middle last"',
+    )
     add("--evaluate-every", type=positive, metavar="N", help="iterations between two perplexities")
     add(
         "--options",
@@ -94,10 +124,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     given = {field.name: getattr(options, field.name, None) for field in fields(RunConfig)}
     given = {name: value for name, value in given.items() if value is not None}
-    config = RunConfig(**given)
+    if given.get("record") == {}:
+        given["record"] = None
     if not options.quiet:  # the library logs: among others that it compiles, which takes a minute
         logging.basicConfig(format="%(message)s")
         logging.getLogger("brian_lda").setLevel(logging.INFO)
+    config = RunConfig(**(given if options.resume else with_defaults(given)))
     corpus_name = Path(config.corpus).name
     stamp = time.strftime("%Y%m%d-%H%M%S")
     out = Path(options.out or Path("runs") / f"{config.algorithm}-{corpus_name}-{stamp}")
@@ -120,6 +152,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.words:
         for z, words in enumerate(model.top_words(options.words)):
             print(f"topic {z:3d}  {' '.join(words)}")
+    in_spikes = read_config(out)[0].backend == "brian2"
+    if in_spikes and not metrics["interrupted"]:
+        metrics = add_twin(read_config(out)[0], out, metrics)
     if metrics["interrupted"]:
         print(f"interrupted after {metrics['iterations']} iterations; what was learnt is saved.")
         print(
@@ -133,8 +168,40 @@ def main(arguments: list[str] | None = None) -> int:
         f"{metrics['heldout_tokens']} held-out tokens at the floor)  "
         f"{metrics['seconds']:.1f} s  {metrics['tokens_per_second']:,.0f} tokens/s"
     )
+    if "twin" in metrics:
+        print(
+            f"perplexity {metrics['twin']['perplexity']:.1f}  of its rate-level twin, from the "
+            "same start"
+        )
     print(f"run folder: {out}")
+    if in_spikes:
+        page = write_page(out)
+        print(f"report page: {page}\nto open it: python -m webbrowser {page.resolve().as_uri()}")
     return 0
+
+
+def write_page(out: Path) -> Path:
+    from brian_lda.runs.report import write_report  # imports matplotlib and Brian2
+
+    return write_report(out)
+
+
+def with_defaults(given: dict[str, Any]) -> dict[str, Any]:
+    """What a new run has where nothing was given."""
+    spiking = [algorithm.name for algorithm in SPIKING]
+    algorithm = given.get("algorithm", DEFAULT.algorithm)
+    backend = given.get("backend", "brian2" if algorithm in spiking else "rate")
+    defaults: dict[str, Any] = {"algorithm": algorithm, "backend": backend}
+    if backend == "brian2" and algorithm in spiking:
+        from brian_lda.simulation.standalone import compiler_found  # imports Brian2: seconds
+
+        defaults["record"] = WINDOWS
+        if "algorithm" not in given:
+            defaults["iterations"] = PASSES
+        if not compiler_found():
+            defaults |= IN_PYTHON
+            print("No C++ compiler: the network runs inside Python, slower, on fewer documents.")
+    return {**defaults, **given}
 
 
 if __name__ == "__main__":

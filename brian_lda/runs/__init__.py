@@ -5,6 +5,7 @@ run       train, evaluate, write the folder; resume a run that was killed
 folder    names of the files, how a folder is made, versions that a result may depend on
 saving    when checkpoints are written, when a run stops, what must be the same to go on
 finished  a finished run, read again
+twin      what the rate-level twin of a spiking run reaches
 report    one HTML page about a run, finished or not
 ========  ========================================================================================
 """
@@ -20,6 +21,7 @@ from brian_lda.runs.run import (
     train_run,
 )
 from brian_lda.runs.saving import DEFAULT_EVERY
+from brian_lda.runs.twin import add_twin
 
 __all__ = [
     "CHECKPOINT",
@@ -29,6 +31,7 @@ __all__ = [
     "MODEL",
     "FinishedRun",
     "RunConfig",
+    "add_twin",
     "make_model",
     "new_run_folder",
     "read_config",

@@ -11,6 +11,7 @@ from brian_lda.errors import RunFolderError
 from brian_lda.files.atomic import is_scratch
 
 CONFIG, METRICS, MODEL, CHECKPOINT = "config.json", "metrics.json", "model.h5", "checkpoint.h5"
+RECORDING = "recording.h5"
 
 
 def new_run_folder(path: str | Path, *, overwrite: bool = False) -> Path:

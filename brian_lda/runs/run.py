@@ -27,6 +27,7 @@ from brian_lda.runs.folder import (
     CONFIG,
     METRICS,
     MODEL,
+    RECORDING,
     decisive,
     new_run_folder,
     versions,
@@ -35,7 +36,9 @@ from brian_lda.runs.saving import (
     DEFAULT_EVERY,
     CheckpointSaver,
     StopAfterIteration,
+    recorded_so_far,
     require_same,
+    save_recording,
 )
 from brian_lda.step_rules import step_rule_from_dict
 
@@ -49,8 +52,9 @@ class RunConfig:
 
     `algorithm` is a name of `brian_lda.algorithms`, which also says what an iteration is: a pass
     over the corpus, a sweep, or a mini-batch update. `split_seed` fixes the test documents apart
-    from `seed`, so that runs with different seeds are judged on the same documents. `options` holds
-    further arguments of the estimator as plain data, step rules in the form of
+    from `seed`, so that runs with different seeds are judged on the same documents. `documents`
+    takes only so many of the corpus. `record` holds the fields of a `Recording`, in spikes.
+    `options` holds further arguments of the estimator as plain data, step rules in the form of
     `brian_lda.parameters.step_rule_to_dict`.
     """
 
@@ -65,6 +69,8 @@ class RunConfig:
     split_seed: int = 0
     data_dir: str | None = None
     evaluate_every: int | None = None
+    documents: int | None = None
+    record: dict[str, Any] | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -73,7 +79,8 @@ FIELD_TYPES: dict[str, Any] = {  # in config.json
     **dict.fromkeys(("algorithm", "backend", "corpus"), str),
     **dict.fromkeys(("n_topics", "seed", "split_seed"), int),
     **dict.fromkeys(("prior", "word_prior"), _PRIOR),
-    **dict.fromkeys(("iterations", "evaluate_every"), _OPTIONAL_INT),
+    **dict.fromkeys(("iterations", "evaluate_every", "documents"), _OPTIONAL_INT),
+    "record": (dict, type(None)),
     "data_dir": (str, type(None)),
     "options": dict,
 }
@@ -89,6 +96,7 @@ def make_model(config: RunConfig) -> TopicModel:
         "topic_word_prior": config.word_prior,
         "max_iter": config.iterations,
         "backend": None if config.backend == "rate" else config.backend,
+        "record": config.record,
     }
     chosen = {name: value for name, value in chosen.items() if value is not None}
     for name, value in config.options.items():
@@ -176,6 +184,7 @@ def resume_run(
     checkpoint = None
     if (out / CHECKPOINT).is_file():
         checkpoint = read_checkpoint(out / CHECKPOINT)
+        checkpoint.recorded = recorded_so_far(out / RECORDING)
         for what, found in (
             ("versions", checkpoint.versions),
             ("parameters", checkpoint.config),
@@ -233,6 +242,8 @@ def finish_run(
     if saver:
         metrics["checkpoint_iteration"] = saver.saved_iteration if interrupted else None
         model.save(out / MODEL)
+        if not interrupted:
+            save_recording(out / RECORDING, model.recorded_)
     write_json(out / METRICS, metrics)
     if not interrupted:
         (out / CHECKPOINT).unlink(missing_ok=True)
@@ -242,6 +253,8 @@ def finish_run(
 def run_split(config: RunConfig) -> HoldoutSplit:
     """Training and test documents of a run."""
     corpus = load_corpus(config.corpus, data_dir=config.data_dir)
+    if config.documents is not None:
+        corpus = corpus.subset(range(min(config.documents, corpus.n_docs)))
     return holdout_split(corpus, seed=config.split_seed)
 
 
@@ -254,7 +267,7 @@ def make_saver(
         "corpus": corpus_fingerprint(split.train),
         "versions": decisive(versions()),
     }
-    return CheckpointSaver(out / CHECKPOINT, about, every)
+    return CheckpointSaver(out / CHECKPOINT, about, every, recording=out / RECORDING)
 
 
 def read_config(folder: Path) -> tuple[RunConfig, dict[str, str]]:

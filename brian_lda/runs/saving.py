@@ -10,12 +10,15 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from brian_lda.errors import CheckpointError
+from brian_lda.errors import CheckpointError, RecordingFileError
 from brian_lda.estimators.checkpoint import Checkpoint, write_checkpoint
+
+if TYPE_CHECKING:
+    from brian_lda.simulation.recording import Spikes
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +82,8 @@ class CheckpointSaver:
     every : str or int
         "10s": after the first iteration that ends 10 s or more after the latest checkpoint, though
         never so often that writing takes more than 5 % of the time. 3 or "3": every 3 iterations.
+    recording : Path, optional
+        Where to keep what was recorded in spikes up to the checkpoint.
 
     Attributes
     ----------
@@ -86,8 +91,14 @@ class CheckpointSaver:
         Iterations in the latest checkpoint; 0 if there is none yet.
     """
 
-    def __init__(self, path: Path, about: Mapping[str, Any], every: str | int) -> None:
-        self.path, self.about = path, dict(about)
+    def __init__(
+        self,
+        path: Path,
+        about: Mapping[str, Any],
+        every: str | int,
+        recording: Path | None = None,
+    ) -> None:
+        self.path, self.about, self.recording = path, dict(about), recording
         self.seconds, self.iterations = parse_interval(every)
         self.saved_iteration = 0
         self._latest = time.monotonic()
@@ -107,10 +118,13 @@ class CheckpointSaver:
         checkpoint = Checkpoint(
             **self.about, seed=model.seed_, history=model.history_, state=model.trainer_.state()
         )
+        keeper = model.trainer_.keeper
         try:
+            if keeper is not None and self.recording is not None:
+                save_recording(self.recording, keeper.pieces())  # first: it may be ahead
             write_checkpoint(self.path, checkpoint)
             self.saved_iteration = len(model.history_)
-        except CheckpointError as error:
+        except (CheckpointError, RecordingFileError) as error:
             logger.warning(
                 "%s Training goes on; the checkpoint of iteration %d stays.",
                 error,
@@ -118,6 +132,23 @@ class CheckpointSaver:
             )
         self._latest = time.monotonic()
         self._pause = max(self.seconds, (self._latest - started) / LARGEST_SHARE)
+
+
+def save_recording(path: Path, windows: Sequence[Spikes]) -> None:
+    """Write what was recorded, if anything was."""
+    if windows:
+        from brian_lda.simulation.recording_file import write_recording  # imports Brian2: seconds
+
+        write_recording(path, windows)
+
+
+def recorded_so_far(path: Path) -> list[Spikes]:
+    """What a run had recorded when it stopped; nothing, if it records nothing."""
+    if not path.is_file():
+        return []
+    from brian_lda.simulation.recording_file import read_recording  # imports Brian2: seconds
+
+    return read_recording(path)
 
 
 class StopAfterIteration:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from brian_lda.algorithms import ALGORITHMS, Algorithm
 
@@ -16,6 +18,39 @@ def whole(text: str) -> int:
 def positive(text: str) -> int:
     """1, 2, 3, ...: how many runs, workers, iterations."""
     return _integer_from(1, text)
+
+
+def recording(text: str) -> dict[str, Any]:
+    """What to record, in words, as the fields of a `Recording`; nothing: {}.
+
+    >>> recording("word first pass3 500-700 tokens=100 words=oil,gas")["windows"]
+    ['first', 'pass 3', [500, 700]]
+    >>> recording("none")
+    {}
+    """
+    fields: dict[str, Any] = {}
+    for item in [] if text.split() == ["none"] else text.split():
+        key, _, value = item.partition("=")
+        if key == "tokens" and value:
+            fields["tokens"] = positive(value)
+        elif key in ("words", "topics", "documents") and value:
+            parts = value.split(",")
+            fields[key] = [int(part) if part.isdecimal() else part for part in parts]
+        elif "=" in item:
+            raise argparse.ArgumentTypeError(
+                f"expected tokens=N, words=A,B, topics=1,2 or documents=1,2; found {item!r}"
+            )
+        elif item == "u":
+            fields["u"] = True
+        elif found := re.fullmatch(r"pass([1-9]\d*)", item):
+            fields.setdefault("windows", []).append(f"pass {found[1]}")
+        elif found := re.fullmatch(r"(\d+)-(\d+)", item):
+            fields.setdefault("windows", []).append([int(found[1]), int(found[2])])
+        elif item in ("first", "middle", "last"):
+            fields.setdefault("windows", []).append(item)
+        else:
+            fields.setdefault("layers", []).append(item)
+    return fields
 
 
 def algorithm_names(among: Sequence[Algorithm] = ALGORITHMS) -> str:

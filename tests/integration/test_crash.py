@@ -111,7 +111,8 @@ def test_a_full_disk_leaves_the_last_checkpoint_usable(corpus, tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))\n"  # room for a line counter's file
         "sys.exit(code)\n"
     )
-    arguments = ["--corpus", corpus, "--topics", "3", "--iterations", "6", "--words", "0"]
+    arguments = ["--algorithm", "semi-spike-lda", "--backend", "rate", "--corpus", corpus]
+    arguments += ["--topics", "3", "--iterations", "6", "--words", "0"]
     failed = subprocess.run(
         [sys.executable, "-c", limited, *arguments, "--out", str(run), "--checkpoint-every", "1"],
         capture_output=True,

@@ -130,6 +130,40 @@ def test_recorded_window_holds_the_presented_tokens(corpus):
     assert set(spikes.time["topic"]) <= set(spikes.time["attempt"])
 
 
+def test_a_compiled_network_does_not_notice_that_it_is_recorded(corpus):
+    """Same winners, same weights to the last bit; monitors hear the windows and nothing else."""
+    words, docs, _ = corpus
+    record = Recording(("word",), windows=("first", "middle", "last", (2990, 3020)), tokens=50)
+    plain, recorded = spiking_network(corpus), spiking_network(corpus, record=record)
+    simulator = recorded.network._simulator(record)
+    run, heard = simulator.run, []
+
+    def watched(*arguments, **options):
+        heard.append(run(*arguments, **options))
+        return heard[-1]
+
+    simulator.run = watched
+    winners = [plain.present(words, docs) for _ in range(2)]
+    for expected in winners:
+        np.testing.assert_array_equal(recorded.present(words, docs), expected)
+    expected, found = plain.state(), recorded.state()
+    for key, array in expected.items():
+        np.testing.assert_array_equal(found[key], array, err_msg=key)
+    # 50 tokens at the beginning, in the middle and at the end, where the others overlap.
+    assert [len(result["recorded_word.i"]) for result in heard] == [150, 50 + 50 + 20]
+    windows = recorded.keeper.recorded()
+    assert [(window.name, window.first_token, window.n_tokens) for window in windows] == [
+        ("first", 0, 50), ("middle", 1475, 50), ("tokens 2990:3020", 2990, 30), ("last", 5950, 50),
+    ]  # fmt: skip
+    shown, answered = np.tile(words, 2), np.concatenate(winners)
+    for window in windows:
+        part = slice(window.first_token, window.first_token + window.n_tokens)
+        np.testing.assert_array_equal(window.index["word"], shown[part])
+        np.testing.assert_array_equal(window.index["topic"], answered[part])
+        ticks = window.tick * np.arange(window.n_tokens)
+        np.testing.assert_allclose(window.time["word"], ticks, rtol=0, atol=1e-9)
+
+
 def test_forecast_counts_the_bytes_of_a_race(corpus):
     words, docs, _ = corpus
     network = spiking_network(corpus, simulator="numpy")

@@ -17,6 +17,7 @@ import pytest
 from brian_lda import TopicModel
 from brian_lda.algorithms import ALGORITHMS
 from brian_lda.corpus import holdout_split, load_corpus, write_uci
+from brian_lda.simulation import read_recording, standalone
 
 TRAIN = Path(__file__).resolve().parents[2] / "sims" / "train.py"
 METRIC_KEYS = {
@@ -47,8 +48,8 @@ def train(main, capsys):
 def test_every_algorithm_writes_a_run_that_can_be_read(train, algorithm, tmp_path):
     out = tmp_path / "run"
     result = train(
-        "--algorithm", algorithm.option, "--topics", 4, "--iterations", 3, "--evaluate-every", 2,
-        "--seed", 5, "--out", out, "--quiet",
+        "--algorithm", algorithm.option, "--backend", "rate", "--topics", 4, "--iterations", 3,
+        "--evaluate-every", 2, "--seed", 5, "--out", out, "--quiet",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     metrics = json.loads((out / "metrics.json").read_text())
@@ -65,11 +66,11 @@ def test_every_algorithm_writes_a_run_that_can_be_read(train, algorithm, tmp_pat
 
 def test_options_reach_the_estimator_and_the_checkpoint(train, tmp_path):
     write_uci(load_corpus("bars", grid=2, n_docs=30, doc_length=6, seed=0), tmp_path / "bars")
-    bars = ("--corpus", tmp_path / "bars", "--topics", 4, "--iterations", 2, "--quiet")
+    bars = ("--backend", "rate", "--corpus", tmp_path / "bars", "--topics", 4, "--iterations", 2)
     limits = {"weight_bits": 6, "dead_synapses": 0.1}
     for name, options in (("chip", {"constraints": limits}), ("free", {})):
         result = train(
-            "--algorithm", "ed-spike-lda", *bars, "--out", tmp_path / name,
+            "--algorithm", "ed-spike-lda", *bars, "--quiet", "--out", tmp_path / name,
             "--options", json.dumps(options),
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
@@ -91,8 +92,8 @@ def test_options_reach_the_estimator_and_the_checkpoint(train, tmp_path):
 )
 def test_wrong_options_are_refused_by_name(options, message, main, capsys, tmp_path):
     arguments = [
-        "--algorithm",
-        "ed-spike-lda",
+        "--backend",
+        "rate",
         "--options",
         options,
         "--out",
@@ -106,16 +107,56 @@ def test_wrong_options_are_refused_by_name(options, message, main, capsys, tmp_p
     assert not (tmp_path / "run").exists()
 
 
-def test_without_arguments_it_trains_semi_spike_lda_on_reuters(tmp_path):
+def test_without_a_compiler_it_trains_in_spikes_on_less(main, monkeypatch, tmp_path, capfd):
+    """What the first command does where nothing can be compiled, at a smaller size still."""
+    monkeypatch.setattr(standalone, "compiler_found", lambda: False)
+    monkeypatch.setattr(standalone, "shipped_folder", lambda: tmp_path / "nothing shipped")
+    tiny = {"documents": 10, "n_topics": 3, "iterations": 2}
+    monkeypatch.setitem(main.__globals__, "IN_PYTHON", tiny)
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(RuntimeWarning, match="No C\\+\\+ compiler"):
+        assert main([]) == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    config = json.loads((run / "config.json").read_text())
+    assert (config["algorithm"], config["backend"]) == ("ed_spike_lda", "brian2")
+    assert (config["corpus"], config["documents"]) == ("reuters", 10)
+    windows = read_recording(run)
+    assert [window.name for window in windows] == ["first", "middle", "last"]
+    assert {window.n_tokens for window in windows} == {200}
+    metrics = json.loads((run / "metrics.json").read_text())
+    told = capfd.readouterr()
+    assert f"perplexity {metrics['perplexity']:.1f}" in told.out
+    assert f"perplexity {metrics['twin']['perplexity']:.1f}  of its rate-level twin" in told.out
+    assert "perplexity=" in told.err  # the progress bar
+    assert "No C++ compiler" in told.out and told.out.count("\ntopic ") >= 2
+    page = (run / "report.html").resolve()
+    assert f"python -m webbrowser {page.as_uri()}" in told.out
+    assert "Recorded while the network learned" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not standalone.compiler_found(), reason="no C++ compiler")
+def test_the_first_command_trains_ed_spike_lda_in_spikes(tmp_path):
     result = subprocess.run(
-        [sys.executable, str(TRAIN), "--iterations", "5"],
-        capture_output=True, text=True, timeout=300, cwd=tmp_path,
+        [sys.executable, str(TRAIN), "--topics", "5", "--iterations", "2"],
+        capture_output=True, text=True, timeout=600, cwd=tmp_path,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     (run,) = (tmp_path / "runs").iterdir()
+    assert {path.name for path in tmp_path.iterdir()} == {"runs"}
+    made = {"config.json", "metrics.json", "model.h5", "recording.h5", "report.html"}
+    assert {path.name for path in run.iterdir()} == made
     config = json.loads((run / "config.json").read_text())
-    assert (config["algorithm"], config["corpus"]) == ("semi_spike_lda", "reuters")
-    assert "perplexity=" in result.stderr  # the progress bar
+    assert (config["algorithm"], config["backend"]) == ("ed_spike_lda", "brian2")
+    assert [window.name for window in read_recording(run)] == ["first", "middle", "last"]
+    assert "of its rate-level twin" in result.stdout and "perplexity=" in result.stderr
+
+
+def test_the_twin_alone_takes_seconds_and_no_spikes(train, tmp_path):
+    result = train("--backend", "rate", "--iterations", 2, "--out", tmp_path / "run", "--quiet")
+    assert result.returncode == 0, result.stderr
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (config["algorithm"], config["backend"]) == ("ed_spike_lda", "rate")
+    assert not (tmp_path / "run" / "recording.h5").exists() and "twin" not in result.stdout
 
 
 def test_a_folder_of_texts_is_a_corpus(train, tmp_path):
@@ -125,8 +166,8 @@ def test_a_folder_of_texts_is_a_corpus(train, tmp_path):
         words = "spike neuron synapse membrane" if i % 2 else "topic word document corpus"
         (texts / f"{i}.txt").write_text(f"{words} " * 5)
     result = train(
-        "--corpus", texts, "--topics", 2, "--iterations", 30, "--words", 4, "--quiet",
-        "--out", tmp_path / "run",
+        "--algorithm", "semi-spike-lda", "--backend", "rate", "--corpus", texts, "--topics", 2,
+        "--iterations", 30, "--words", 4, "--quiet", "--out", tmp_path / "run",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     shown = [set(line.split()[2:]) for line in result.stdout.splitlines() if "topic " in line[:6]]
@@ -137,11 +178,13 @@ def test_a_folder_of_texts_is_a_corpus(train, tmp_path):
     ("arguments", "message"),
     [
         (["--corpus", "nowhere"], "Unknown corpus 'nowhere'"),
-        (["--topics", "1"], "n_topics must be an integer of at least 2"),
-        (["--algorithm", "ed-spike-lda", "--prior", "0.5"], "SemiSpikeLDA"),
+        (["--backend", "rate", "--topics", "1"], "n_topics must be an integer of at least 2"),
+        (["--backend", "rate", "--prior", "0.5"], "SemiSpikeLDA"),
         (["--algorithm", "ed-spike-plsi", "--prior", "1.1"], "has no doc_topic_prior"),
         (["--algorithm", "cgs", "--backend", "brian2"], "baseline without spikes"),
         (["--algorithm", "svi", "--backend", "brian2"], "baseline without spikes"),
+        (["--record", "first axon"], "layers must be among"),
+        (["--record", "first", "--backend", "rate"], "record is for spikes"),
     ],
 )
 def test_mistakes_get_one_line_and_leave_no_folder(train, arguments, message, tmp_path):
@@ -154,7 +197,7 @@ def test_mistakes_get_one_line_and_leave_no_folder(train, arguments, message, tm
 
 def test_earlier_results_are_never_overwritten_by_accident(train, tmp_path):
     out = tmp_path / "run"
-    arguments = ("--topics", 3, "--iterations", 2, "--out", out, "--quiet")
+    arguments = ("--algorithm", "cgs", "--topics", 3, "--iterations", 2, "--out", out, "--quiet")
     assert train(*arguments).returncode == 0
     before = (out / "metrics.json").read_bytes()
     refused = train(*arguments, "--seed", 1)
@@ -164,7 +207,7 @@ def test_earlier_results_are_never_overwritten_by_accident(train, tmp_path):
     assert (out / "metrics.json").read_bytes() != before
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
-    refused = train("--out", tmp_path / "mine", "--overwrite", "--quiet")
+    refused = train("--backend", "rate", "--out", tmp_path / "mine", "--overwrite", "--quiet")
     assert "not the folder of a run" in refused.stderr
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
 

@@ -41,6 +41,28 @@ def test_neo(spikes):
     assert block.segments[0].annotations["first_token"] == 5
 
 
+def test_several_windows(spikes, tmp_path):
+    """Segments in Neo; in NWB one time axis, with an epoch for each window."""
+    pynwb = pytest.importorskip("pynwb", reason="pynwb is not installed (brian_lda[analysis])")
+    pytest.importorskip("neo", reason="neo is not installed (brian_lda[analysis])")
+    spikes.name = "first"
+    later = Spikes("last", 90, 4, {"topic": np.array([1])}, {"topic": np.array([0.0])})
+    block = to_neo([spikes, later], WORDS)
+    assert [segment.name for segment in block.segments] == ["first", "last"]
+    assert block.segments[1].annotations == {"first_token": 90, "iteration": 4}
+    path = to_nwb([spikes, later], tmp_path / "windows.nwb", WORDS)
+    with pynwb.NWBHDF5IO(str(path), "r") as stream:
+        file = stream.read()
+        units, epochs = file.units, file.epochs
+        rows = {units["label"][i]: units["spike_times"][i].tolist() for i in range(len(units))}
+        assert epochs["start_time"][:].tolist() == pytest.approx([0.0, 0.003])
+        assert [epochs["first_token"][i] for i in range(2)] == [5, 90]
+    assert rows["topic 1"] == pytest.approx([0.001, 0.003])
+    assert pynwb.validate(path=str(path)) in ([], ([], 0))
+    with pytest.raises(ParameterError, match="no recorded window"):
+        to_neo([])
+
+
 def test_nwb(spikes, tmp_path):
     pynwb = pytest.importorskip("pynwb", reason="pynwb is not installed (brian_lda[analysis])")
     path = to_nwb(spikes, tmp_path / "spikes.nwb", WORDS)

@@ -40,7 +40,8 @@ TABLE = {
     "models": "errors step_rules parameters automatic_steps initial_weights circuit",
     "reference": f"{DATA} initial_weights seen_weights corpus",
     # see NARROW
-    "simulation": f"{DATA} algorithms initial_weights seen_weights corpus circuit models reference",
+    "simulation": f"{DATA} algorithms initial_weights seen_weights files corpus circuit models "
+    "reference",
     "evaluation": "errors corpus reference",
     "plotting": "errors",
     "estimators": f"{DATA} algorithms automatic_steps initial_weights files corpus reference "

@@ -10,10 +10,13 @@ import subprocess
 import numpy as np
 import pytest
 
+from brian_lda import TopicModel
 from brian_lda.errors import RunFolderError
 from brian_lda.estimators.checkpoint import Checkpoint, write_checkpoint
 from brian_lda.runs import RunConfig, train_run
 from brian_lda.runs.report import collect_run, write_report
+from brian_lda.runs.report.rasters import agreement
+from brian_lda.simulation import Spikes, write_recording
 
 WORDS = ("<script>alert(1)</script>", "sea", "oil", "war", "pope", "vatican", "tax", "budget")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -37,9 +40,34 @@ def finished(tmp_path_factory):
     return folder / "run"
 
 
-@pytest.fixture(autouse=True)
-def short_rasters(monkeypatch):
-    monkeypatch.setattr("brian_lda.runs.report.collect.RASTER_TOKENS", 6)
+def window(name, first_token, rng, order):
+    """100 tokens; `order` of them are won by the topic of their word."""
+    words = rng.integers(0, 8, 100)
+    own = np.arange(100) < order
+    ticks = 1e-3 * np.arange(100)
+    spikes = Spikes(name, first_token, iteration=1 + first_token // 1000)
+    spikes.index = {
+        "word": words,
+        "document": rng.integers(0, 36, 100),
+        "topic": np.where(own, words < 4, words >= 4).astype(int),
+    }
+    spikes.time = dict.fromkeys(spikes.index, ticks)
+    return spikes
+
+
+@pytest.fixture(scope="module")
+def recorded(finished, tmp_path_factory):
+    """The same run with windows in which order appears (topic 1 is that of the first words)."""
+    run = tmp_path_factory.mktemp("recorded") / "run"
+    shutil.copytree(finished, run)
+    rng = np.random.default_rng(1)
+    windows = [window("first", 0, rng, 50), window("last", 4000, rng, 90)]
+    phi = TopicModel.load(run / "model.h5").components_
+    if phi[0, 0] > phi[1, 0]:
+        for spikes in windows:
+            spikes.index["topic"] = 1 - spikes.index["topic"]
+    write_recording(run / "recording.h5", windows)
+    return run
 
 
 def test_topics_with_words_and_example_documents(finished):
@@ -53,12 +81,32 @@ def test_topics_with_words_and_example_documents(finished):
     assert data.notes == []
 
 
-def test_the_replay_follows_the_model(finished):
-    spikes = collect_run(finished).spikes
-    assert len(spikes.index["topic"]) == 8 * 6
-    words = spikes.index["word"][np.searchsorted(spikes.time["word"], spikes.time["topic"])]
-    winners = [set(spikes.index["topic"][(words < 4) == first]) for first in (True, False)]
-    assert winners[0] | winners[1] == {0, 1} and not winners[0] & winners[1]
+def test_order_appears_from_the_first_window_to_the_last(recorded):
+    data = collect_run(recorded)
+    assert [spikes.name for spikes in data.windows] == ["first", "last"]
+    # A word decides here, the document is drawn at random: most tokens, not all, agree.
+    data.theta = None
+    assert [agreement(spikes, data) for spikes in data.windows] == [0.5, 0.9]
+
+
+def test_page_of_a_recorded_run(recorded, tmp_path):
+    html = write_report(recorded, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Recorded while the network learned" in html and 'type="range"' in html
+    assert "4 000 to 4 099" in html
+    shutil.copytree(recorded, tmp_path / "torn")
+    (tmp_path / "torn" / "recording.h5").write_bytes(b"torn")
+    html = write_report(tmp_path / "torn").read_text(encoding="utf-8")
+    assert "cannot read the recording" in html and "<canvas" not in html
+
+
+def test_the_twin_is_shown_beside_the_spikes(finished, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    metrics = json.loads((run / "metrics.json").read_text())
+    metrics["twin"] = {"perplexity": 77.25, "history": metrics["history"]}
+    (run / "metrics.json").write_text(json.dumps(metrics))
+    html = write_report(run).read_text(encoding="utf-8")
+    assert "77.25" in html and "rate-level twin" in html
 
 
 def test_page_of_a_finished_run(finished, tmp_path):
@@ -96,7 +144,7 @@ def test_without_its_corpus_the_topics_remain(finished, tmp_path):
     config = json.loads((run / "config.json").read_text()) | {"corpus": str(tmp_path / "gone")}
     (run / "config.json").write_text(json.dumps(config))
     data = collect_run(run)
-    assert len(data.topics) == 2 and data.spikes is None
+    assert len(data.topics) == 2 and data.windows == []
     assert "for want of the corpus" in data.notes[0]
     assert "vatican" in write_report(run).read_text(encoding="utf-8")
 
@@ -124,18 +172,20 @@ def test_not_a_run(tmp_path):
 PLAY = """
 <script>
 const root = document.getElementById("block-1"), canvas = root.querySelector("canvas");
-const first = JSON.parse(document.getElementById("block-1-data").textContent).tokens[0];
+const data = JSON.parse(document.getElementById("block-1-data").textContent);
+const first = data.windows[0].tokens[0], slider = root.querySelector("input");
 const out = document.documentElement.dataset;
 const box = canvas.getBoundingClientRect();
 function at(kind, type, x, y, more) {
   const place = {clientX: box.left + x, clientY: box.top + y, bubbles: true, cancelable: true};
   canvas.dispatchEvent(new kind(type, Object.assign(place, more)));
 }
+function ink() { return canvas.toDataURL(); }
 out.opened = root.dataset.last - root.dataset.first;
-for (let i = 0; i < 10; i++) at(WheelEvent, "wheel", 130, 100, {deltaY: -1});
+for (let i = 0; i < 10; i++) at(WheelEvent, "wheel", 191, 100, {deltaY: -1});
 out.zoomed = root.dataset.last - root.dataset.first;
 const span = root.dataset.last - root.dataset.first;
-const x = 120 + (box.width - 132) * (first.to - root.dataset.first) / span;
+const x = 190 + (box.width - 202) * (first.to - root.dataset.first) / span;
 at(PointerEvent, "pointermove", x, 40, {});
 out.told = root.querySelector(".told").textContent;
 at(PointerEvent, "pointerdown", x, 40, {});
@@ -143,15 +193,20 @@ at(PointerEvent, "pointerup", x, 40, {});
 out.pinned = root.dataset.pinned;
 at(MouseEvent, "dblclick", x, 40, {});
 out.whole = root.dataset.last - root.dataset.first;
-const ink = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-out.coloured = ink.some((v, i) => i % 4 == 0 && ink[i + 3] == 255 && v != ink[i + 1]);
+at(PointerEvent, "pointerleave", 0, 0, {});
+const before = ink(), named = root.querySelector("output").textContent;
+slider.value = slider.max; slider.dispatchEvent(new Event("input"));
+out.window = root.dataset.window;
+out.changed = before !== ink() && named !== root.querySelector("output").textContent;
+const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+out.coloured = pixels.some((v, i) => i % 4 == 0 && pixels[i + 3] == 255 && v != pixels[i + 1]);
 out.expected = JSON.stringify([first.word, first.doc, first.topic]);
 </script></body>"""
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium: the page is not tried in a browser")
-def test_raster_in_a_real_browser(finished, tmp_path):
-    html = write_report(finished, tmp_path / "page.html").read_text(encoding="utf-8")
+def test_rasters_in_a_real_browser(recorded, tmp_path):
+    html = write_report(recorded, tmp_path / "page.html").read_text(encoding="utf-8")
     catch = (
         "<script>window.onerror = m => { document.documentElement.dataset.error = m; };</script>"
     )
@@ -165,8 +220,9 @@ def test_raster_in_a_real_browser(finished, tmp_path):
     seen = dict(re.findall(r'data-(\w+)="([^"]*)"', tag))
     assert "error" not in seen, seen
     opened, zoomed, whole = (float(seen[key]) for key in ("opened", "zoomed", "whole"))
-    assert zoomed < 0.2 * opened and opened < whole
+    assert zoomed < 0.2 * opened and opened == whole
     word, doc, topic = json.loads(seen["expected"].replace("&quot;", '"').replace("&lt;", "<"))
     assert f"in document {doc}," in seen["told"] and f"won by topic {topic} (" in seen["told"]
     assert word.split(">")[0].strip("<") in seen["told"]
     assert seen["pinned"] == str(topic) and seen["coloured"] == "true"
+    assert seen["window"] == "1" and seen["changed"] == "true"

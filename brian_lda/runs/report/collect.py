@@ -1,31 +1,31 @@
 """What a run folder and its corpus tell.
 
 The run may be finished, interrupted or still running: whatever is not there yet is None, and
-`notes` says so. Spikes are not kept by a run; the raster shows a replay
-(`brian_lda.simulation.replay`): the trained weights, held fixed, and some documents of the corpus.
+`notes` says so. Rasters show what the run has recorded while it learned.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from brian_lda.corpus import Corpus, holdout_split, load_corpus
-from brian_lda.errors import BrianLDAError, CheckpointError, RunFolderError
+from brian_lda.algorithms import find_algorithm
+from brian_lda.corpus import Corpus
+from brian_lda.errors import BrianLDAError, CheckpointError, RecordingFileError, RunFolderError
 from brian_lda.estimators import TopicModel
 from brian_lda.estimators.checkpoint import read_checkpoint
 from brian_lda.files.json_files import read_json
-from brian_lda.runs.folder import CHECKPOINT, CONFIG, METRICS, MODEL
+from brian_lda.runs.folder import CHECKPOINT, CONFIG, METRICS, MODEL, RECORDING
+from brian_lda.runs.run import read_config, run_split
 from brian_lda.simulation.recording import Spikes
-from brian_lda.simulation.replay import replay_tokens
+from brian_lda.simulation.recording_file import read_recording
 
 N_WORDS = 10  # of a topic
 N_EXAMPLES = 3  # documents of a topic
 N_FOLDED_IN = 2000  # documents among which the examples are sought
-RASTER_DOCUMENTS, RASTER_TOKENS = 8, 25  # documents, and tokens of each
 
 
 @dataclass
@@ -43,8 +43,16 @@ class RunData:
     topics : list of dict
         topic, share (mean theta), words, examples (list of str).
     vocabulary : tuple of str
-    spikes : Spikes or None
-        The replay.
+    windows : list of Spikes
+        What was recorded of the training.
+    phi : float array [topic, word]
+        Of the finished model.
+    theta : float array [doc, topic] or None
+        The same, of the documents in the windows; 0 elsewhere.
+    word_topic : int array [word]
+        The most probable topic of each word.
+    unit : str
+        What an iteration is.
     hardware : dict of str to dict
         Numbers of hardware reports, by file name.
     pages : list of str
@@ -59,7 +67,11 @@ class RunData:
     progress: list[dict[str, Any]] = field(default_factory=list)
     topics: list[dict[str, Any]] = field(default_factory=list)
     vocabulary: tuple[str, ...] = ()
-    spikes: Spikes | None = None
+    windows: list[Spikes] = field(default_factory=list)
+    phi: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    theta: np.ndarray | None = None
+    word_topic: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    unit: str = "iteration"
     hardware: dict[str, dict[str, Any]] = field(default_factory=dict)
     pages: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -92,15 +104,35 @@ def collect_run(folder: str | Path, *, data_dir: str | Path | None = None) -> Ru
         data.hardware[path.name] = read_json(path)
     data.pages = sorted(path.name for path in folder.glob("hardware*.html"))
     if not (folder / MODEL).is_file():
-        data.notes.append(f"No {MODEL} yet: topics and raster come with it.")
+        data.notes.append(f"No {MODEL} yet: topics and rasters come with it.")
         return data
     model = TopicModel.load(folder / MODEL)
+    data.unit = find_algorithm(data.config["algorithm"]).iteration
     data.vocabulary = model.vocabulary_ or tuple(map(str, range(model.n_features_in_)))
     corpus = _corpus(data, data_dir)
     data.topics = _topics(model, corpus, data.vocabulary)
-    if corpus is not None:
-        data.spikes = _replay(model, corpus, int(data.config.get("seed", 0)))
+    _read_windows(data, model, corpus)
     return data
+
+
+def _read_windows(data: RunData, model: TopicModel, corpus: Corpus | None) -> None:
+    """The recorded windows, and what the finished model says of their words and documents."""
+    if not (data.folder / RECORDING).is_file():
+        return
+    try:
+        data.windows = read_recording(data.folder)
+    except RecordingFileError as error:
+        data.notes.append(str(error))
+        return
+    shares = {topic["topic"]: topic.get("share", 1.0) for topic in data.topics}
+    share = np.array([shares[z] for z in range(len(model.components_))])
+    data.phi = model.components_
+    data.word_topic = (model.components_ * share[:, None]).argmax(axis=0)
+    recorded = [window.index["document"] for window in data.windows if "document" in window.index]
+    if corpus is not None and recorded:
+        docs = np.unique(np.concatenate(recorded))
+        data.theta = np.zeros((corpus.n_docs, len(share)))
+        data.theta[docs] = model.transform(corpus.rows(docs))
 
 
 def _read_progress(data: RunData) -> None:
@@ -124,14 +156,15 @@ def _corpus(data: RunData, data_dir: str | Path | None) -> Corpus | None:
     """The training documents; None, and a note, if the corpus cannot be found."""
     name = data.config["corpus"]
     try:
-        corpus = load_corpus(name, data_dir=data_dir or data.config.get("data_dir"))
-        train = holdout_split(corpus, seed=data.config.get("split_seed", 0)).train
+        config, _ = read_config(data.folder)
+        place = str(data_dir) if data_dir else config.data_dir
+        train = run_split(replace(config, data_dir=place)).train
     except BrianLDAError as error:
-        data.notes.append(f"No example documents and no raster, for want of the corpus: {error}")
+        data.notes.append(f"No example documents, for want of the corpus: {error}")
         return None
     if train.vocabulary != data.vocabulary:
         data.notes.append(
-            f"No example documents and no raster: the corpus {name} has other words than the "
+            f"No example documents: the corpus {name} has other words than the "
             "model. Were its files changed since?"
         )
         return None
@@ -167,21 +200,3 @@ def _describe(corpus: Corpus, d: int, theta_dz: float) -> str:
         label = f", {corpus.label_names[number] if corpus.label_names else f'class {number}'}"
     words = " ".join(corpus.vocabulary[w] for w in often)
     return f"{theta_dz:.0%} of document {d}{label}: {words} …"
-
-
-def _replay(model: TopicModel, corpus: Corpus, seed: int) -> Spikes:
-    rng = np.random.default_rng(seed)
-    not_empty = np.flatnonzero(corpus.doc_lengths > 0)
-    chosen = rng.choice(not_empty, min(RASTER_DOCUMENTS, len(not_empty)), replace=False)
-    words, docs = [], []
-    for i, d in enumerate(chosen):
-        row = corpus.rows(np.array([d]))
-        tokens = rng.permutation(np.repeat(row.indices, row.data.astype(np.int64)))
-        words.append(tokens[:RASTER_TOKENS])
-        docs.append(np.full(len(words[-1]), i))
-    theta = model.transform(corpus.rows(chosen))
-    spikes = replay_tokens(
-        model.components_, theta, np.concatenate(words), np.concatenate(docs), seed=seed
-    )
-    spikes.index["document"] = chosen[spikes.index["document"]]
-    return spikes

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from brian_lda.algorithms import find_algorithm
 from brian_lda.errors import RunFolderError
 from brian_lda.files.html_page import HtmlPage
-from brian_lda.plotting import plot_learning_curves, topic_colours
+from brian_lda.plotting import plot_learning_curves
 from brian_lda.runs.report.collect import RunData, collect_run
-from brian_lda.simulation.recording import Spikes
+from brian_lda.runs.report.rasters import add_rasters
 
 REPORT = "report.html"
-RASTER_MARKUP = """
-<p class="hint">Wheel or <kbd>+</kbd> <kbd>-</kbd>: zoom time. Drag or arrow keys: move.
-Point at a spike: its word, document and topic. Click: keep that topic. Double click: everything.
-</p>
-<canvas tabindex="0" role="img" aria-label="spike raster"></canvas>
-<p class="told" aria-live="polite">&nbsp;</p>
-"""
-RASTER_STYLE = """
-.hint { color: #555; font-size: .9rem; }
-canvas { width: 100%; height: 640px; border: 1px solid #ddd; cursor: crosshair;
-         touch-action: none; }
-.told { min-height: 3em; background: #f5f6f8; padding: .3rem .7rem; margin-top: .3rem; }
-"""
 
 
 def write_report(
@@ -68,6 +53,8 @@ def report_page(data: RunData) -> HtmlPage:
     if data.metrics is not None:
         _result(page, data.metrics)
     _learning_curve(page, data)
+    if data.windows:
+        add_rasters(page, data)
     if data.topics:
         page.section("Topics").paragraph(
             "Largest first; share is the mean of θ over the documents that were looked at."
@@ -75,8 +62,6 @@ def report_page(data: RunData) -> HtmlPage:
             else "In the order of the model."
         )
         page.table([_topic_row(topic) for topic in data.topics])
-    if data.spikes is not None:
-        _raster(page, data, data.spikes)
     _hardware(page, data)
     page.section("Configuration")
     settings = {k: v for k, v in config.items() if v not in (None, {}) and k != "versions"}
@@ -92,6 +77,7 @@ def _result(page: HtmlPage, metrics: dict[str, Any]) -> None:
         page.paragraph("The run was interrupted; this is what it had learnt by then.")
     shown = {
         "held-out perplexity": metrics["perplexity"],
+        **({"of the rate-level twin": metrics["twin"]["perplexity"]} if "twin" in metrics else {}),
         "iterations": metrics["iterations"],
         "seconds of training": metrics["seconds"],
         "tokens a second": metrics["tokens_per_second"],
@@ -110,10 +96,18 @@ def _learning_curve(page: HtmlPage, data: RunData) -> None:
     if len(data.progress) < 2:
         return
     figure = Figure(figsize=(6.5, 3), layout="constrained")
-    perplexity = np.array([[record["perplexity"] for record in data.progress]])
+    twin = (data.metrics or {}).get("twin")
+    curves = {"in spikes" if twin else _title(data.config): data.progress}
+    if twin and len(twin["history"]) == len(data.progress):
+        curves["rate-level twin"] = twin["history"]
     iterations = np.array([record["iteration"] for record in data.progress])
-    plot_learning_curves({_title(data.config): perplexity}, figure.add_subplot(), x=iterations)
-    page.figure(figure, caption="Held-out perplexity while learning.")
+    perplexity = {
+        name: np.array([[record["perplexity"] for record in history]])
+        for name, history in curves.items()
+    }
+    plot_learning_curves(perplexity, figure.add_subplot(), x=iterations)
+    beside = ", beside its rate-level twin from the same start" if twin else ""
+    page.figure(figure, caption=f"Held-out perplexity while learning{beside}.")
 
 
 def _topic_row(topic: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,53 +118,6 @@ def _topic_row(topic: Mapping[str, Any]) -> dict[str, Any]:
     if "examples" in topic:
         row["example documents"] = topic["examples"]
     return row
-
-
-def _raster(page: HtmlPage, data: RunData, spikes: Spikes) -> None:
-    ends, winners = spikes.time["topic"], spikes.index["topic"]
-    first = np.searchsorted(spikes.time["word"], np.concatenate([[0.0], ends[:-1] + 1e-9]))
-    attempts = spikes.time["attempt"]
-    rejected = ~np.isin(attempts, ends)
-    words, docs = spikes.index["word"][first], spikes.index["document"][first]
-    used = sorted(set(winners.tolist()) | set(spikes.index["attempt"].tolist()))
-    summary = {topic["topic"]: topic["words"] for topic in data.topics}
-    page.section("Spikes").paragraph(
-        f"{len(ends)} tokens of {len(np.unique(docs))} documents, shown once more to the circuit "
-        "of Alg. 1 with the trained weights, which are held fixed (a replay, not a recording of "
-        "the training). The word and the document neuron of a token fire until exactly one topic "
-        "neuron answers: the winner. Grey: ties, rejected by the inhibition."
-    )
-    page.interactive(
-        files("brian_lda.runs.report").joinpath("raster.js").read_text(encoding="utf-8"),
-        {
-            "tokens": [
-                {"from": a, "to": b, "word": data.vocabulary[w], "doc": d, "topic": z}
-                for a, b, w, d, z in zip(
-                    (1e3 * spikes.time["word"][first]).round(3),
-                    (1e3 * ends).round(3),
-                    words,
-                    docs,
-                    winners,
-                    strict=True,
-                )
-            ],
-            "ties": [
-                {"at": t, "topic": z}
-                for t, z in zip(
-                    (1e3 * attempts[rejected]).round(3),
-                    spikes.index["attempt"][rejected],
-                    strict=True,
-                )
-            ],
-            "tick": 1.0,
-            "topics": [
-                {"topic": z, "words": summary[z], "colour": to_hex(colour)}
-                for z, colour in zip(used, topic_colours(np.array(used)), strict=True)
-            ],
-        },
-        markup=RASTER_MARKUP,
-        style=RASTER_STYLE,
-    )
 
 
 def _hardware(page: HtmlPage, data: RunData) -> None:

@@ -1,46 +1,62 @@
-// Spike raster on a canvas. `root` holds a canvas and a line of text (.told); `data` holds
-//   tokens  [{from, to, word, doc, topic}]  clamped from .. to (ms), won by topic at `to`
-//   ties    [{at, topic}]                   rejected attempts
-//   topics  [{topic, words, colour}]        rows of the topic layer
-//   tick    length of a tick (ms)
-// What is shown is also written to root.dataset (first, last, told, pinned), for tests.
+// Spike rasters on a canvas, one window of the training after the other. `root` holds a slider, a
+// button, a canvas and a line of text (.told); `data` holds
+//   windows  [{name, tick, tokens, ties}], times in ms
+//     tokens  [{from, to, word, doc, topic, wordHome, docHome}]  clamped from .. to, won at `to`;
+//             home: the topic that the finished model gives the word and the document
+//     ties    [{at, topic}]           rejected attempts
+//   topics   [{topic, words, label, colour}]  rows of the topic layer, in this order
+// What is shown is also written to root.dataset (window, first, last, told, pinned), for tests.
 "use strict";
 const canvas = root.querySelector("canvas");
 const told = root.querySelector(".told");
+const slider = root.querySelector("input"), output = root.querySelector("output");
+const play = root.querySelector(".play");
 const pen = canvas.getContext("2d");
-const LEFT = 120, RIGHT = 12, TOP = 8, BOTTOM = 34;
-const whole = [data.tokens[0].from - data.tick, data.tokens[data.tokens.length - 1].to + data.tick];
-const colour = {}, words = {};
-data.topics.forEach(t => { colour[t.topic] = t.colour; words[t.topic] = t.words; });
-const opening = data.tokens[Math.min(29, data.tokens.length - 1)].to + data.tick;
-let view = [whole[0], opening], hovered = null, pinned = null, layout = null, drag = null;
+const LEFT = 190, RIGHT = 12, TOP = 22, BOTTOM = 34, GAP = 24, EDGE = 7;
+const colour = {}, words = {}, place = {};
+data.topics.forEach((t, n) => {
+  colour[t.topic] = t.colour; words[t.topic] = t.words; place[t.topic] = n;
+});
+let now = data.windows[0], whole = [0, 1], view = [0, 1];
+let hovered = null, pinned = null, layout = null, drag = null, timer = null;
 
-function rowsOf(tokens, key) {            // in the order of the first spike
-  const rows = new Map();
-  tokens.forEach(t => { if (!rows.has(t[key])) rows.set(t[key], rows.size); });
-  return rows;
+function rowsOf(key, home) {              // of all windows, beside those of the same topic
+  const homes = new Map(), often = new Map();
+  data.windows.forEach(w => w.tokens.forEach(t => {
+    homes.set(t[key], t[home] === null ? data.topics.length : place[t[home]]);
+    often.set(t[key], (often.get(t[key]) || 0) + 1);
+  }));
+  const names = Array.from(homes.keys());
+  names.sort((a, b) => homes.get(a) - homes.get(b) || often.get(b) - often.get(a));
+  return { homes, names };
+}
+const wordRows = rowsOf("word", "wordHome"), docRows = rowsOf("doc", "docHome");
+
+function inView(rows, key, shown) {       // all rows of all windows, unless few tokens are in view
+  if (view[1] - view[0] >= 0.999 * (whole[1] - whole[0])) return rows.names;
+  const active = new Set(shown.map(t => t[key]));
+  return rows.names.filter(name => active.has(name));
 }
 
 function measure() {                      // which token and which row is where, in pixels
   const box = canvas.getBoundingClientRect();
-  const width = box.width - LEFT - RIGHT, height = box.height - TOP - BOTTOM;
-  const shown = data.tokens.filter(t => t.to >= view[0] && t.from <= view[1]);
-  const ties = data.ties.filter(t => t.at >= view[0] && t.at <= view[1]);
-  const active = new Set(shown.concat(ties).map(t => t.topic));
-  const topics = data.topics.filter(t => active.has(t.topic));
-  const word = rowsOf(shown, "word"), doc = rowsOf(shown, "doc"), topic = rowsOf(topics, "topic");
-  // Documents and topics always legible; the words, of which there are most, share the rest.
-  const step = Math.min(16, 0.6 * height / (doc.size + topic.size + 1));
-  const docTop = TOP + height - step * (doc.size + topic.size + 0.5);
-  const topicTop = docTop + step * (doc.size + 0.5);
-  const wordStep = Math.min(16, (docTop - TOP - 0.5 * step) / word.size);
+  const width = box.width - LEFT - RIGHT, height = box.height - TOP - BOTTOM - 2 * GAP;
+  const shown = now.tokens.filter(t => t.to >= view[0] && t.from <= view[1]);
+  const ties = now.ties.filter(t => t.at >= view[0] && t.at <= view[1]);
+  const word = new Map(inView(wordRows, "word", shown).map((name, n) => [name, n]));
+  const doc = new Map(inView(docRows, "doc", shown).map((name, n) => [name, n]));
+  // Topics always legible; words and documents share the rest.
+  const step = Math.min(15, 0.45 * height / data.topics.length);
+  const rest = height - step * data.topics.length;
+  const wordStep = Math.min(16, 0.6 * rest / Math.max(word.size, 1));
+  const docStep = Math.min(16, 0.4 * rest / Math.max(doc.size, 1));
+  const docTop = TOP + 0.6 * rest + GAP, topicTop = docTop + 0.4 * rest + GAP;
   const x = ms => LEFT + width * (ms - view[0]) / (view[1] - view[0]);
-  const wordTop = docTop - 0.5 * step - wordStep * word.size;
   return {
-    box, width, shown, ties, topics, word, doc, step, wordStep, wordTop, x, docTop, topicTop,
-    yWord: t => wordTop + wordStep * (word.get(t.word) + 0.5),
-    yDoc: t => docTop + step * (doc.get(t.doc) + 0.5),
-    yTopic: z => topicTop + step * (topic.get(z) + 0.5),
+    box, width, shown, ties, word, doc, step, wordStep, docStep, x, docTop, topicTop,
+    yWord: t => TOP + wordStep * (word.get(t.word) + 0.5),
+    yDoc: t => docTop + docStep * (doc.get(t.doc) + 0.5),
+    yTopic: z => topicTop + step * (place[z] + 0.5),
     time: px => view[0] + (px - LEFT) / width * (view[1] - view[0]),
   };
 }
@@ -50,54 +66,85 @@ function label(text, y, step, strong) {
   pen.fillStyle = strong ? "#000" : "#555";
   pen.font = (strong ? "bold " : "") + Math.min(12, Math.max(8, step)) + "px system-ui, sans-serif";
   pen.textAlign = "right"; pen.textBaseline = "middle";
-  pen.fillText(text, LEFT - 8, y, LEFT - 10);
+  pen.fillText(text, LEFT - EDGE - 6, y, LEFT - EDGE - 10);
+}
+
+function layer(name, y) {
+  pen.fillStyle = "#222"; pen.font = "bold 12px system-ui, sans-serif";
+  pen.textAlign = "left"; pen.textBaseline = "bottom";
+  pen.fillText(name, LEFT, y - 3);
+}
+
+function edge(rows, homes, top, step) {   // the topic that the finished model gives each row
+  rows.forEach((row, name) => {
+    const topic = data.topics[homes.get(name)];
+    if (topic === undefined) return;
+    pen.fillStyle = topic.colour;
+    pen.fillRect(LEFT - EDGE, top + step * row, EDGE - 2, Math.max(step, 1));
+  });
 }
 
 function draw() {
   layout = measure();
-  const { box, shown, word, doc, step, wordStep, wordTop, x, docTop, topicTop } = layout;
+  const { box, shown, word, doc, step, wordStep, docStep, x, docTop, topicTop } = layout;
   const scale = window.devicePixelRatio || 1;
   canvas.width = box.width * scale; canvas.height = box.height * scale;
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   pen.clearRect(0, 0, box.width, box.height);
   const faded = t => (pinned !== null && t.topic !== pinned) ||
     (pinned === null && hovered !== null && t.topic !== hovered.topic && t.word !== hovered.word);
-  word.forEach((row, name) => label(name, wordTop + wordStep * (row + 0.5), wordStep,
+  word.forEach((row, name) => label(name, TOP + wordStep * (row + 0.5), wordStep,
     hovered !== null && name === hovered.word));
-  doc.forEach((row, d) => label("document " + d, docTop + step * (row + 0.5), step,
+  doc.forEach((row, d) => label("document " + d, docTop + docStep * (row + 0.5), docStep,
     hovered !== null && d === hovered.doc));
-  layout.topics.forEach(t => label("topic " + t.topic, layout.yTopic(t.topic), step,
+  data.topics.forEach(t => label(t.label, layout.yTopic(t.topic), step,
     (hovered !== null && t.topic === hovered.topic) || t.topic === pinned));
-  pen.strokeStyle = "#bbb"; pen.lineWidth = 1;
-  [docTop - step * 0.25, topicTop - step * 0.25].forEach(y => {
+  layer("word neurons", TOP); layer("document neurons", docTop); layer("topic neurons", topicTop);
+  edge(word, wordRows.homes, TOP, wordStep); edge(doc, docRows.homes, docTop, docStep);
+  data.topics.forEach((t, n) => {
+    pen.fillStyle = t.colour; pen.fillRect(LEFT - EDGE, topicTop + step * n, EDGE - 2, step);
+  });
+  pen.strokeStyle = "#ccc"; pen.lineWidth = 1;
+  [TOP, docTop, topicTop].forEach(y => {
     pen.beginPath(); pen.moveTo(LEFT, y); pen.lineTo(box.width - RIGHT, y); pen.stroke();
   });
   pen.save(); pen.beginPath(); pen.rect(LEFT, 0, layout.width, box.height); pen.clip();
-  const thick = Math.max(4, Math.min(10, step * 0.7));
-  const thin = Math.max(2, Math.min(10, wordStep * 0.7));
-  const perTick = layout.width * data.tick / (view[1] - view[0]);
+  const perTick = layout.width * now.tick / (view[1] - view[0]);
+  const wide = Math.max(2.5, Math.min(6, 0.8 * perTick));
+  const high = rowStep => Math.max(4, Math.min(10, 0.8 * rowStep));
+  const close = shown.length <= 60;       // lines from word to winner would hide the rest
   shown.forEach(t => {
-    pen.globalAlpha = faded(t) ? 0.12 : 1;
+    pen.globalAlpha = faded(t) ? 0.1 : 1;
     pen.fillStyle = pen.strokeStyle = colour[t.topic];
-    [[layout.yWord(t), thin], [layout.yDoc(t), thick]].forEach(([y, high]) => {
+    [[layout.yWord(t), high(wordStep)], [layout.yDoc(t), high(docStep)]].forEach(([y, tall]) => {
       if (perTick < 3) {                  // ticks would melt: a bar
-        pen.fillRect(x(t.from) - 1, y - high / 2, Math.max(2, x(t.to) - x(t.from)), high);
+        pen.fillRect(x(t.from) - wide / 2, y - tall / 2, Math.max(wide, x(t.to) - x(t.from)), tall);
         return;
       }
-      for (let ms = t.from; ms <= t.to + 1e-6; ms += data.tick)
-        pen.fillRect(x(ms) - 1, y - high / 2, 2, high);
+      for (let ms = t.from; ms <= t.to + 1e-6; ms += now.tick)
+        pen.fillRect(x(ms) - wide / 2, y - tall / 2, wide, tall);
     });
-    pen.beginPath(); pen.lineWidth = t === hovered ? 2 : 0.6;
-    pen.moveTo(x(t.to), layout.yWord(t)); pen.lineTo(x(t.to), layout.yTopic(t.topic)); pen.stroke();
-    pen.beginPath();
-    pen.arc(x(t.to), layout.yTopic(t.topic), Math.max(2.5, thick / 2), 0, 7); pen.fill();
+    if (close || t === hovered) {
+      pen.beginPath(); pen.lineWidth = t === hovered ? 2 : 0.6;
+      pen.moveTo(x(t.to), layout.yWord(t)); pen.lineTo(x(t.to), layout.yTopic(t.topic));
+      pen.stroke();
+    }
+    pen.fillRect(x(t.to) - wide / 2, layout.yTopic(t.topic) - 0.4 * step, wide, 0.8 * step);
   });
   pen.globalAlpha = 1; pen.fillStyle = "#bbb";
-  layout.ties.forEach(t => pen.fillRect(x(t.at) - 1, layout.yTopic(t.topic) - thick / 2, 2, thick));
+  layout.ties.forEach(t =>
+    pen.fillRect(x(t.at) - 1, layout.yTopic(t.topic) - 0.4 * step, 2, 0.8 * step));
   pen.restore();
   axis(box);
   root.dataset.first = view[0]; root.dataset.last = view[1];
   root.dataset.told = told.textContent; root.dataset.pinned = pinned === null ? "" : pinned;
+}
+
+function choose(n) {                      // show a window of the training, whole
+  now = data.windows[n];
+  slider.value = n; output.textContent = now.name; root.dataset.window = n;
+  whole = [now.tokens[0].from - now.tick, now.tokens[now.tokens.length - 1].to + now.tick];
+  view = whole.slice(); hovered = null; tell(); draw();
 }
 
 function axis(box) {
@@ -123,7 +170,7 @@ function tokenAt(event) {                 // a winner's dot first, else the clam
     if (away < nearest) { nearest = away; best = t; }
   });
   if (best !== null || px < LEFT) return best;
-  const ms = layout.time(px), margin = data.tick / 2;
+  const ms = layout.time(px), margin = now.tick / 2;
   return layout.shown.find(t => ms >= t.from - margin && ms <= t.to + margin) || null;
 }
 
@@ -138,7 +185,7 @@ function tell() {
 }
 
 function setView(from, to) {
-  const span = Math.min(Math.max(to - from, 4 * data.tick), whole[1] - whole[0]);
+  const span = Math.min(Math.max(to - from, 4 * now.tick), whole[1] - whole[0]);
   const start = Math.min(Math.max(from, whole[0]), whole[1] - span);
   view = [start, start + span];
   draw();
@@ -184,5 +231,12 @@ canvas.addEventListener("keydown", event => {
   };
   if (actions[event.key]) { event.preventDefault(); actions[event.key](); }
 });
+slider.max = data.windows.length - 1;
+slider.addEventListener("input", () => choose(Number(slider.value)));
+play.addEventListener("click", () => {
+  if (timer !== null) { clearInterval(timer); timer = null; play.textContent = "play"; return; }
+  play.textContent = "stop"; choose(0);
+  timer = setInterval(() => choose((Number(slider.value) + 1) % data.windows.length), 1500);
+});
 window.addEventListener("resize", draw);
-draw();
+choose(0);
