@@ -81,5 +81,9 @@ class Kept:
         array = array[tuple(slice(n) for n in self._shape(own))]
         return array.T if self.axes == "topic, word" else array
 
+    def size(self, sizes: Sizes) -> int:
+        """Number of values in the network."""
+        return int(np.prod(self._shape(sizes)))
+
     def _shape(self, sizes: Sizes) -> tuple[int, ...]:
         return tuple(getattr(sizes, name) for name in AXES[self.axes]) or (1,)

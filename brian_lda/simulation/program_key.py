@@ -26,6 +26,9 @@ from brian2.devices.cpp_standalone.device import CPPStandaloneDevice
 import brian_lda.circuit
 from brian_lda.circuit.circuit import Circuit
 
+SERVE = Path(__file__).with_name("serve.h")  # goes into every program
+TEMPLATES = Path(__file__).with_name("templates")  # ... and so does what these make
+MAKERS = ("program_key.py", "compile_program.py", "circuit_device.py")
 TELLING = ["equations", "events", "event_codes"]  # of groups
 TELLING += ["code", "abstract_code", "user_code", "method_choice", "event", "record"]  # of the rest
 
@@ -69,11 +72,12 @@ def _files() -> str:
 
     Read once: a file that is edited while a process runs is not what the process has imported.
     """
-    here = Path(__file__)
-    circuit = Path(brian_lda.circuit.__file__).parent
+    here, circuit = Path(__file__).parent, Path(brian_lda.circuit.__file__).parent
     digest = hashlib.sha256()
-    for file in (*sorted(circuit.glob("*.py")), here, here.with_name("standalone.py")):
+    for file in (*sorted(circuit.glob("*.py")), *(here / name for name in MAKERS)):
         digest.update(ast.dump(ast.parse(file.read_text(encoding="utf-8"))).encode())
+    for file in (SERVE, *sorted(TEMPLATES.glob("*.cpp"))):
+        digest.update(file.read_bytes())
     return digest.hexdigest()
 
 

@@ -112,6 +112,7 @@ class SpikingNetwork:
         self._kind = simulator
         self._simulators: dict[tuple[Sizes, Recording | None], Simulator] = {}
         self._limits: tuple[Sizes, Values] | None = None
+        self._left: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # known, and as Brian has it
         self.set_state(state)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -189,9 +190,9 @@ class SpikingNetwork:
         if record is not None and keeper is not None:
             self.recorded = keeper.recorded()
         for variable in self.kept:
-            self._known[variable.name] = variable.out_of_network(
-                values[variable.path], self.sizes, compiled
-            )
+            left = values[variable.path]
+            known = variable.out_of_network(left, self.sizes, compiled)
+            self._known[variable.name], self._left[variable.path] = known, (known, left)
         return spread_winners(np.concatenate(winners), heard)
 
     def prepare(self) -> None:
@@ -294,11 +295,15 @@ class SpikingNetwork:
                 )
 
     def _values_in_brian(self, known: State) -> Arrays:
-        compiled = self._compiled()
-        return {
-            variable.path: variable.into_network(known[variable.name], self.sizes, compiled)
-            for variable in self.kept
-        }
+        """What is kept, as Brian orders it; what the last run left and nobody changed, as it is."""
+        compiled, values = self._compiled(), {}
+        for variable in self.kept:
+            array = known[variable.name]
+            before, left = self._left.get(variable.path, (None, array))
+            if before is not array or left.size != variable.size(compiled):
+                left = variable.into_network(array, self.sizes, compiled)
+            values[variable.path] = left
+        return values
 
     def _constants(self, compiled: Sizes) -> Values:
         """The constants, with a value for neurons that only fill up a compiled size."""

@@ -7,6 +7,7 @@ One training, and one line of JSON, for each LEAK: "none", or what a callback le
 """
 
 import contextlib
+import gc
 import json
 import os
 import re
@@ -20,7 +21,7 @@ import numpy as np
 from brian_lda import EdSpikeLDA
 from brian_lda.corpus import load_corpus
 
-PAUSE = 0.005  # seconds between two looks at the simulator, which lives for a pass or a part of it
+PAUSE = 0.005  # seconds between two looks at the simulator
 SCRATCH, CACHE = Path(os.environ["TMPDIR"]), Path(os.environ["BRIAN_LDA_CACHE"])
 
 
@@ -65,13 +66,17 @@ class Observer(threading.Thread):
 
     def run(self):
         while not self.done.wait(PAUSE):
-            for child in filter(is_simulator, children()):
+            for child in simulators():
                 self.memory = max(self.memory, status(child, "VmHWM"))
             self.files = max(self.files, size(SCRATCH))
 
     def peaks(self):
         peaks, self.memory, self.files = (self.memory, self.files), 0.0, 0.0
         return peaks
+
+
+def simulators():
+    return list(filter(is_simulator, children()))
 
 
 def soak(corpus, n_topics, n_passes, leak):
@@ -86,15 +91,13 @@ def soak(corpus, n_topics, n_passes, leak):
             kept.append(subprocess.Popen(["sleep", "600"]))
 
     def measure(model, record):
-        simulator, scratch = observer.peaks()
+        simulator, files = observer.peaks()
         samples.append(
             {
                 "tokens": record["tokens"],
                 "python": status(os.getpid(), "RssAnon"),
                 "simulator": simulator,
-                "scratch": scratch,
-                "left": size(SCRATCH),  # between two passes: the log that Brian keeps, no more
-                "runs_left": len(list(SCRATCH.glob("brian_lda_run_*"))),
+                "files": max(files, size(SCRATCH)),  # the log that Brian keeps, no more
                 "cache": size(CACHE),
                 "running": len(children()),
             }
@@ -109,6 +112,9 @@ def soak(corpus, n_topics, n_passes, leak):
     model.fit(corpus)
     observer.done.set()
     observer.join()
+    del model, leaking, measure
+    gc.collect()
+    assert not simulators(), "a program has outlived its model"
     for process in kept if leak == "processes" else []:
         process.kill()
         process.wait()

@@ -1,6 +1,5 @@
 """The compiled network: same numbers as the twin, seeds, cache, and what happens when it dies."""
 
-import json
 import os
 import stat
 
@@ -30,6 +29,7 @@ from brian_lda.errors import (
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.simulation import EventDrivenSpiking, standalone
+from brian_lda.simulation.live_program import LiveProgram
 from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.simulator import brian_device, refuse_unsupported
 from brian_lda.step_rules import FROZEN, RobbinsMonro
@@ -181,23 +181,25 @@ def broken_program(tmp_path, monkeypatch, corpus, script):
     network = spiking_network(corpus)
     network.present([0], [0])
     simulator = network.network._simulator(None)
-    folder = tmp_path / "program"
-    folder.mkdir()
-    (folder / "manifest.json").write_text(json.dumps(simulator._manifest))
-    (folder / "main").write_text(f"#!/bin/sh\n{script}\n")
-    os.chmod(folder / "main", stat.S_IRWXU)
-    monkeypatch.setattr(simulator, "_folder", folder)
+    (tmp_path / "main").write_text(f"#!/bin/sh\n{script}\n")
+    os.chmod(tmp_path / "main", stat.S_IRWXU)
+    monkeypatch.setattr(simulator, "_program", LiveProgram(tmp_path))
     return network
+
+
+NUMBER = r"printf '\%o\0\0\0\0\0\0\0'"  # as `serve.h` answers
 
 
 @pytest.mark.parametrize(
     ("script", "message"),
     [
         ("kill -9 $$", "SIGKILL"),
-        ("exit 3", "rates are too low"),
+        (f"{NUMBER % 3}; cat > /dev/null", "rates are too low"),
         ("echo no space left >&2; exit 1", "no space left"),
-        ("exit 0", "free some space"),  # results are missing
-        ("for f in winners_i winners_t; do :; done; exit 7", "exit code 7"),
+        ("echo strange >&2; cat > /dev/null; exit 1", "strange"),
+        ("exit 0", "exit code 0"),  # no answer
+        (f"for i in 0 1 2 3 4 5 6 7 8 9; do {NUMBER % 0}; done; cat > /dev/null", "values, not"),
+        ("exit 7", "exit code 7"),
     ],
 )
 def test_program_that_dies_leaves_the_weights_as_they_were(
@@ -211,19 +213,11 @@ def test_program_that_dies_leaves_the_weights_as_they_were(
         np.testing.assert_array_equal(value, before[key])
 
 
-def test_truncated_results_are_noticed(corpus, monkeypatch):
-    """A full disk cuts files short without an error of the program."""
+def test_a_program_that_is_no_longer_in_the_cache(corpus, monkeypatch, tmp_path):
     network = spiking_network(corpus)
     simulator = network.network._simulator(None)
-    call = simulator._call
-
-    def call_and_truncate(folder, arguments):
-        call(folder, arguments)
-        name = simulator._manifest["variables"]["beta.p"]["file"]
-        os.truncate(folder / "results" / name, 8)
-
-    monkeypatch.setattr(simulator, "_call", call_and_truncate)
-    with pytest.raises(SimulationError, match="free some space"):
+    monkeypatch.setattr(simulator, "_program", LiveProgram(tmp_path / "cleared"))
+    with pytest.raises(SimulationError, match="could not be started"):
         network.present([1, 2], [1, 2])
 
 

@@ -50,7 +50,7 @@ def folder(monkeypatch, tmp_path):
     def found(target, *arguments):
         raise FolderFound(target.name)
 
-    monkeypatch.setattr(standalone, "_compile_into", found)
+    monkeypatch.setattr(standalone, "compile_into", found)
     monkeypatch.setattr(standalone, "compiler_found", lambda: True)
 
     def folder(network, layers=()):
