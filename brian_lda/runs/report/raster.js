@@ -81,6 +81,9 @@ function edge(rows, homes, top, step) {   // the topic that the finished model g
     if (topic === undefined) return;
     pen.fillStyle = topic.colour;
     pen.fillRect(LEFT - EDGE, top + step * row, EDGE - 2, Math.max(step, 1));
+    pen.globalAlpha = 0.13;
+    pen.fillRect(LEFT, top + step * row, layout.width, step);
+    pen.globalAlpha = 1;
   });
 }
 
@@ -103,6 +106,8 @@ function draw() {
   edge(word, wordRows.homes, TOP, wordStep); edge(doc, docRows.homes, docTop, docStep);
   data.topics.forEach((t, n) => {
     pen.fillStyle = t.colour; pen.fillRect(LEFT - EDGE, topicTop + step * n, EDGE - 2, step);
+    pen.globalAlpha = 0.13; pen.fillRect(LEFT, topicTop + step * n, layout.width, step);
+    pen.globalAlpha = 1;
   });
   pen.strokeStyle = "#ccc"; pen.lineWidth = 1;
   [TOP, docTop, topicTop].forEach(y => {
@@ -110,8 +115,8 @@ function draw() {
   });
   pen.save(); pen.beginPath(); pen.rect(LEFT, 0, layout.width, box.height); pen.clip();
   const perTick = layout.width * now.tick / (view[1] - view[0]);
-  const wide = Math.max(2.5, Math.min(6, 0.8 * perTick));
-  const high = rowStep => Math.max(4, Math.min(10, 0.8 * rowStep));
+  const wide = Math.max(3, Math.min(6, perTick));
+  const high = rowStep => Math.max(6, Math.min(10, 0.8 * rowStep));
   const close = shown.length <= 60;       // lines from word to winner would hide the rest
   shown.forEach(t => {
     pen.globalAlpha = faded(t) ? 0.1 : 1;

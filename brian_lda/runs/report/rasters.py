@@ -11,10 +11,9 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import to_hex
+from matplotlib.colors import hsv_to_rgb, to_hex
 
 from brian_lda.files.html_page import HtmlPage
-from brian_lda.plotting import topic_colours
 from brian_lda.runs.report.collect import RunData
 from brian_lda.simulation.recording import Spikes
 
@@ -33,7 +32,7 @@ Click: keep that topic. Double click: everything.</p>
 STYLE = """
 .hint { color: #555; font-size: .9rem; }
 .windows { display: flex; gap: .8rem; align-items: center; margin: .6rem 0; }
-.windows input { width: 16rem; } .windows output { font-variant-numeric: tabular-nums; }
+.windows input { flex: 0 0 14rem; } .windows output { font-variant-numeric: tabular-nums; }
 canvas { width: 100%; height: 760px; border: 1px solid #ddd; cursor: crosshair;
          touch-action: none; }
 .told { min-height: 1.6em; background: #f5f6f8; padding: .3rem .7rem; margin-top: .3rem; }
@@ -56,7 +55,6 @@ def add_rasters(page: HtmlPage, data: RunData) -> None:
     )
     page.table([_about(spikes, data) for spikes in windows])
     used = _topics_in_order(windows, data)
-    colours = {z: to_hex(c) for z, c in zip(used, topic_colours(np.array(used)), strict=True)}
     summary = {topic["topic"]: topic["words"] for topic in data.topics}
     page.interactive(
         files("brian_lda.runs.report").joinpath("raster.js").read_text(encoding="utf-8"),
@@ -67,14 +65,19 @@ def add_rasters(page: HtmlPage, data: RunData) -> None:
                     "topic": z,
                     "words": summary.get(z, ""),
                     "label": " ".join([str(z), *summary.get(z, "").split()[:LABEL_WORDS]]),
-                    "colour": colours[z],
+                    "colour": _colour(n, len(used)),
                 }
-                for z in used
+                for n, z in enumerate(used)
             ],
         },
         markup=MARKUP,
         style=STYLE,
     )
+
+
+def _colour(n: int, n_topics: int) -> str:
+    """Rows go round the colour circle, so that a spike in the wrong row is seen at once."""
+    return to_hex(hsv_to_rgb((n / n_topics, 0.85, (0.85, 0.6)[n % 2])))
 
 
 def _topics_in_order(windows: list[Spikes], data: RunData) -> list[int]:
