@@ -40,7 +40,7 @@ from study.arguments import algorithm_among, algorithm_names, positive, recordin
 
 DEFAULT = RunConfig(algorithm="ed_spike_lda")
 WINDOWS = {"layers": ["word", "document"], "windows": ["first", "middle", "last"]}
-PASSES = 60  # of ed-SpikeLDA in spikes: enough on reuters, and less than two minutes
+PASSES = 100  # of ed-SpikeLDA in spikes: enough on reuters, and less than two minutes
 IN_PYTHON = {"documents": 30, "n_topics": 5, "iterations": 5}  # about a minute
 
 

@@ -7,11 +7,12 @@ the rows; what the network learns is seen as bands of one colour.
 
 from __future__ import annotations
 
+from colorsys import hsv_to_rgb
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import hsv_to_rgb, to_hex
+from matplotlib.colors import to_hex
 
 from brian_lda.files.html_page import HtmlPage
 from brian_lda.runs.report.collect import RunData
@@ -77,7 +78,7 @@ def add_rasters(page: HtmlPage, data: RunData) -> None:
 
 def _colour(n: int, n_topics: int) -> str:
     """Rows go round the colour circle, so that a spike in the wrong row is seen at once."""
-    return to_hex(hsv_to_rgb((n / n_topics, 0.85, (0.85, 0.6)[n % 2])))
+    return to_hex(hsv_to_rgb(n / n_topics, 0.85, (0.85, 0.6)[n % 2]))
 
 
 def _topics_in_order(windows: list[Spikes], data: RunData) -> list[int]:
