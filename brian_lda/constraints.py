@@ -22,6 +22,7 @@ dead_synapses, dead_neurons
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -71,11 +72,13 @@ class Constraints:
                 raise ParameterError(f"{name} must be in [0, 1); found {value!r}.")
         if self.chip_of_topic is not None:
             chips = self.chip_of_topic
-            if not _are_numbers(chips) or not len(chips) or min(chips) < 0:
+            if not (_are_numbers(chips) and len(chips) and all(map(_is_whole, chips))):
                 raise ParameterError(
                     f"chip_of_topic must name a chip, 0 or above, for each topic; found {chips!r}."
                 )
             object.__setattr__(self, "chip_of_topic", tuple(int(chip) for chip in chips))
+        if not _is_whole(self.seed):
+            raise ParameterError(f"seed must be an integer of at least 0; found {self.seed!r}.")
 
     @property
     def gates(self) -> bool:
@@ -146,6 +149,11 @@ def _are_numbers(values: object) -> bool:
     return isinstance(values, (tuple, list, np.ndarray)) and all(
         isinstance(value, (int, float, np.number)) for value in values
     )
+
+
+def _is_whole(value: Any) -> bool:
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return is_integer and bool(value >= 0)
 
 
 NO_CONSTRAINTS = Constraints()

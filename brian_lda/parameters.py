@@ -238,7 +238,7 @@ def require_map_prior(lamda: np.ndarray) -> None:
 
 
 def check_word_prior(topic_word_prior: float | np.ndarray) -> None:
-    varphi = np.asarray(topic_word_prior)
+    varphi = number_array(topic_word_prior, "topic_word_prior")
     _require(
         varphi.ndim <= 1 and bool(np.isfinite(varphi).all() and (varphi >= 0).all()),
         "topic_word_prior",
@@ -261,9 +261,19 @@ def check_n_topics(n_topics: Any) -> None:
     )
 
 
+def number_array(value: Any, name: str) -> np.ndarray:
+    """A parameter that is a number or a vector of numbers, as a float array."""
+    try:
+        return np.asarray(value, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"{name} must be a number or a vector of numbers; found {value!r}."
+        ) from error
+
+
 def dirichlet_vector(value: float | np.ndarray, size: int, name: str) -> np.ndarray:
     """A Dirichlet parameter as a positive float vector [size]; scalars are symmetric priors."""
-    vector = np.asarray(value, dtype=np.float64)
+    vector = number_array(value, name)
     if vector.ndim == 0:
         vector = np.full(size, float(vector))
     if vector.shape != (size,):

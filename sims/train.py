@@ -28,6 +28,7 @@ from typing import Any
 from brian_lda.algorithms import SPIKING, find_algorithm
 from brian_lda.corpus import NAMED_CORPORA
 from brian_lda.errors import BrianLDAError
+from brian_lda.estimators.brian2_options import KNOWN
 from brian_lda.runs import (
     DEFAULT_EVERY,
     RunConfig,
@@ -96,6 +97,23 @@ def parser() -> argparse.ArgumentParser:
         metavar="JSON",
         help="further arguments of the estimator, such as constraints or brian2_options",
     )
+    spikes = parser.add_argument_group("how the spiking network runs (--backend brian2)")
+    spikes.add_argument(
+        "--inhibition",
+        metavar="race|poisson",
+        help="continuous time, a tick a token, or clocked time; default: race",
+    )
+    spikes.add_argument(
+        "--rate", type=float, metavar="HZ", help="of topic neurons in clocked time; default: found"
+    )
+    spikes.add_argument(
+        "--dt", type=float, metavar="S", help="time step in clocked time; default: 0.001"
+    )
+    spikes.add_argument(
+        "--simulator",
+        metavar="standalone|cython|numpy",
+        help="compiled to C++ once, or inside Python; default: standalone",
+    )
     add("--out", metavar="DIR", help="default: runs/ALGORITHM-CORPUS-TIME")
     add("--overwrite", action="store_true", help="replace the run in --out")
     add("--resume", metavar="DIR", help="go on with the run in this folder")
@@ -120,8 +138,20 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
+def with_spiking_options(options: argparse.Namespace) -> dict[str, Any] | None:
+    """`--options`, with --inhibition, --rate, --dt and --simulator among its brian2_options."""
+    spiking = {name: getattr(options, name) for name in KNOWN}
+    spiking = {name: value for name, value in spiking.items() if value is not None}
+    given = dict(options.options or {})
+    beside = given.get("brian2_options", {})
+    if not spiking or not isinstance(beside, dict):  # what is no dict is refused later, by name
+        return options.options
+    return {**given, "brian2_options": {**beside, **spiking}}
+
+
 def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
+    options.options = with_spiking_options(options)
     given = {field.name: getattr(options, field.name, None) for field in fields(RunConfig)}
     given = {name: value for name, value in given.items() if value is not None}
     if given.get("record") == {}:
@@ -133,6 +163,10 @@ def main(arguments: list[str] | None = None) -> int:
     corpus_name = Path(config.corpus).name
     stamp = time.strftime("%Y%m%d-%H%M%S")
     out = Path(options.out or Path("runs") / f"{config.algorithm}-{corpus_name}-{stamp}")
+    if config.backend == "rate" and not options.resume:
+        if flags := [f"--{name}" for name in KNOWN if getattr(options, name) is not None]:
+            print(f"error: {', '.join(flags)}: for spikes; add --backend brian2", file=sys.stderr)
+            return 2
     common = {"quiet": options.quiet, "checkpoint_every": options.checkpoint_every}
     try:
         if options.resume:

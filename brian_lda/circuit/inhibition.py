@@ -33,9 +33,11 @@ A neuron with rate 0 takes no part: it has not heard both the word and the docum
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from numbers import Real
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from brian2 import Equations, NeuronGroup, Synapses, linked_var
@@ -304,12 +306,20 @@ def connect_normalisation(net: Circuit) -> None:
 
 def check_clocked(rate: float | None, dt: float, normalised: bool) -> None:
     """Refuse numbers that a clocked layer cannot have."""
-    if rate is not None and not rate > 0:
-        raise ParameterError(f"rate must be positive (Hz), or None; found {rate!r}.")
-    if not dt > 0:
-        raise ParameterError(f"dt must be a positive time in seconds; found {dt!r}.")
+    if rate is not None and not _is_positive(rate):
+        raise ParameterError(f"rate must be a positive number (of Hz), or None; found {rate!r}.")
+    if not _is_positive(dt):
+        raise ParameterError(f"dt must be a positive number (of seconds); found {dt!r}.")
+    if not isinstance(normalised, bool):
+        raise ParameterError(f"normalised must be True or False; found {normalised!r}.")
     if normalised and rate is None:
         raise ParameterError("normalised=True needs a `rate` (Hz) at which the layer is to fire.")
+
+
+def _is_positive(value: Any) -> bool:
+    """A number without unit, above 0 and not infinite."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and 0 < float(value) < math.inf
 
 
 def excitability_values(

@@ -93,11 +93,14 @@ class Windowed:
         """
 
     def __post_init__(self) -> None:
-        if np.min(self.latency) < 0 or self.window < 1:
+        delays = self.latency if isinstance(self.latency, (tuple, list)) else (self.latency,)
+        if not (delays and all(_is_count(delay, 0) for delay in delays)):
             raise ParameterError(
-                "latency must be 0 or more ticks and window at least 1; found "
-                f"latency={self.latency}, window={self.window}."
+                "latency must be 0 or more ticks, one number or one for each topic; found "
+                f"{self.latency!r}."
             )
+        if not _is_count(self.window, 1):
+            raise ParameterError(f"window must be 1 or more ticks; found {self.window!r}.")
         check_clocked(self.rate, self.dt, self.normalised)
 
     @property
@@ -228,6 +231,11 @@ class FirstArrival(Windowed):
         """
 
 
+def _is_count(value: Any, least: int) -> bool:
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return is_integer and value >= least
+
+
 def make_inhibition(value: Inhibition | str | Mapping[str, Any] | None) -> Inhibition:
     """An inhibition as an object, by its name, or as plain data: {"kind": "poisson", "rate": 100}.
 
@@ -250,7 +258,4 @@ def make_inhibition(value: Inhibition | str | Mapping[str, Any] | None) -> Inhib
         raise ParameterError(
             f"{kind.__name__} has no {' or '.join(unknown)}, only {', '.join(known) or 'nothing'}."
         )
-    try:
-        return kind(**data)
-    except TypeError as error:  # a text where a number belongs
-        raise ParameterError(f"{kind.__name__} cannot be made from {data!r}: {error}.") from error
+    return kind(**data)

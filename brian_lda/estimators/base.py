@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,21 +14,28 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from brian_lda.algorithms import ALGORITHMS
+from brian_lda.algorithms import ALGORITHMS, algorithm_of
+from brian_lda.available_memory import available_memory
 from brian_lda.corpus import Corpus, TokenStore, as_counts, halve_documents
 from brian_lda.errors import BackendError, DivergenceError, ModelFileError, ParameterError
+from brian_lda.estimators.brian2_options import network_options
 from brian_lda.estimators.checkpoint import Checkpoint
 from brian_lda.estimators.convergence import Convergence
 from brian_lda.estimators.model_file import load_model, save_model
 from brian_lda.estimators.trainers import Trainer, restore
 from brian_lda.evaluation import HeldOutScore, fold_in, heldout_perplexity, top_words
-from brian_lda.parameters import check_n_topics, dirichlet_vector
+from brian_lda.parameters import check_n_topics, check_word_prior, dirichlet_vector
+from brian_lda.step_rules import StepRule
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags  # scikit-learn >= 1.6
 
 Callback = Callable[["TopicModel", dict[str, Any]], Any]
 BACKENDS = ("rate", "brian2")
+# At the peak, measured: a weight with the copies that training makes of it (rate level: 20 to 40
+# bytes, by algorithm), in spikes with what Brian keeps of a synapse (50 to 62).
+BYTES_PER_WEIGHT = {"rate": 40, "brian2": 64}
+NUMBERS_PER_TOPIC = 16  # that a topic neuron keeps itself: about so many
 
 
 class TopicModel(TransformerMixin, BaseEstimator):
@@ -92,6 +98,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, checkpoint: Checkpoint | None = None) -> Self:
         source = as_source(X)
+        check_n_topics(self.n_topics)
         self._check_memory(source)
         self._check_parameters()
         self.vocabulary_ = X.vocabulary if isinstance(X, (Corpus, TokenStore)) else None
@@ -255,7 +262,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_n_topics(self.n_topics)
-        self._check_counts("max_iter", "max_passes", "batch_size")
+        self._check_counts("max_iter", "max_passes", "batch_size", "local_iterations")
+        self._check_counts("total_documents")
         tol = getattr(self, "tol", 0.0)
         if not (isinstance(tol, (int, float)) and 0 <= tol < 1):
             raise ParameterError(
@@ -269,11 +277,14 @@ class TopicModel(TransformerMixin, BaseEstimator):
             )
         if hasattr(self, "doc_topic_prior"):
             dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
-        varphi = np.asarray(getattr(self, "topic_word_prior", 0.0), np.float64)
-        if not (np.isfinite(varphi).all() and (varphi >= 0).all()):
-            raise ParameterError(
-                f"topic_word_prior must not be negative or infinite; found {varphi!r}."
-            )
+        check_word_prior(getattr(self, "topic_word_prior", 0.0))
+        for name in ("word_step", "doc_step"):
+            rule = getattr(self, name, None)
+            if not (rule is None or isinstance(rule, StepRule)):
+                raise ParameterError(
+                    f"{name} must be None or a step rule, RobbinsMonro(...) for example (in plain "
+                    f'data {{"rule": "RobbinsMonro", ...}}); found {rule!r}.'
+                )
         if self.backend not in BACKENDS:
             raise ParameterError(f"backend must be one of {BACKENDS}; found {self.backend!r}.")
         if self.record is not None and self.backend != "brian2":
@@ -281,6 +292,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
                 "record is for spikes, which the rate level has none of; use backend='brian2', or "
                 f"leave it out. Found {self.record!r}."
             )
+        network_options(self)
         if self.backend == "brian2" and not self.spiking:
             raise BackendError(
                 f"{type(self).__name__} is a baseline without spikes; use backend='rate'."
@@ -291,21 +303,25 @@ class TopicModel(TransformerMixin, BaseEstimator):
         defaults = inspect.signature(type(self).__init__).parameters
         for name in (name for name in names if hasattr(self, name)):
             value, automatic = getattr(self, name), defaults[name].default is None
-            is_count = isinstance(value, (int, np.integer)) and value >= 1
+            is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            is_count = is_integer and value >= 1
             if not is_count and not (automatic and value is None):
                 expected = "None or an integer" if automatic else "an integer"
                 raise ParameterError(f"{name} must be {expected} of at least 1; found {value!r}.")
 
     def _check_memory(self, source: Corpus | TokenStore) -> None:
-        """Refuse weights [topic, word] that this machine cannot hold, before trying to."""
-        if not hasattr(os, "sysconf") or not isinstance(self.n_topics, (int, np.integer)):
+        """Refuse weights that this machine cannot hold, before trying to."""
+        memory, bytes_per_weight = available_memory(), BYTES_PER_WEIGHT.get(self.backend)
+        if memory is None or bytes_per_weight is None:
             return
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        needed = 8 * int(self.n_topics) * source.n_words
+        keeps_documents = algorithm_of(type(self)).keeps_all_documents
+        sources = source.n_words + (source.n_docs if keeps_documents else 1) + NUMBERS_PER_TOPIC
+        needed, K = bytes_per_weight * int(self.n_topics) * sources, self.n_topics
         if needed > memory:
             raise ParameterError(
-                f"the weights of n_topics={self.n_topics} topics over {source.n_words} words take "
-                f"{needed / 1e9:.0f} GB and do not fit into memory ({memory / 1e9:.0f} GB)."
+                f"{K} topics on {source.n_words} words and {source.n_docs} documents would take "
+                f"about {needed / 1e9:,.0f} GB, and {memory / 1e9:,.1f} GB of memory are free. Use "
+                f"at most {max(int(K * memory / needed), 2)} topics, or a smaller vocabulary."
             )
 
     def _learned(self) -> tuple[dict[str, np.ndarray], Any] | None:

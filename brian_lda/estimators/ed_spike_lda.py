@@ -48,7 +48,8 @@ class EdSpikeLDA(EventDrivenModel):
         Default: whenever the word step allows it.
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
-        Passed to `EventDrivenSpiking`: inhibition, simulator.
+        inhibition, rate, dt, simulator: words and numbers
+        (`brian_lda.estimators.brian2_options`).
     constraints : Constraints or dict of its fields, optional
         Limits of chips: weight bits, lost packets, dead synapses (`brian_lda.constraints`).
     record : Recording or dict of its fields, optional

@@ -38,7 +38,8 @@ class EdSpikePLSI(EventDrivenModel):
         pLSI has no prior on theta; folding a new document in needs one. Pseudo-counts.
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
-        Passed to `EventDrivenSpiking`: inhibition, simulator.
+        inhibition, rate, dt, simulator: words and numbers
+        (`brian_lda.estimators.brian2_options`).
     record : Recording or dict of its fields, optional
         What to record while the network learns in spikes; the windows are in `recorded_`.
     random_state : None, int or generator

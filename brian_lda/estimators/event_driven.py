@@ -37,6 +37,11 @@ class EventDrivenModel(TopicModel):
     def _lamda(self) -> np.ndarray | None:
         raise NotImplementedError
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.gauge not in (None, True, False):
+            raise ParameterError(f"gauge must be None, True or False; found {self.gauge!r}.")
+
     def _make_trainer(self, source: Corpus | TokenStore, seed: int) -> EventDrivenTrainer:
         corpus = in_memory(source, type(self).__name__)
         sizes = self.n_topics, corpus.n_words, corpus.n_tokens
@@ -55,6 +60,7 @@ class EventDrivenModel(TopicModel):
         """
         self._check_parameters()
         corpus = in_memory(as_source(X), type(self).__name__)
+        self._check_memory(corpus)
         learned = self._learned()
         n_tokens = corpus.n_tokens + (self.history_[-1]["tokens"] if learned else 0)
         if learned is None:

@@ -124,6 +124,7 @@ class MiniBatchModel(TopicModel):
         """
         self._check_parameters()
         X = as_source(X)
+        self._check_memory(X)
         learned, trainer = self._learned(), getattr(self, "trainer_", None)
         if learned is None:
             self.n_features_in_, self.history_ = X.n_words, []

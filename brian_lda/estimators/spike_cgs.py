@@ -35,7 +35,8 @@ class SpikeCGS(GibbsModel):
         Sweeps over the corpus.
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
-        Passed to `SpikeCGSSpiking`: inhibition, simulator.
+        inhibition, rate, dt, simulator: words and numbers
+        (`brian_lda.estimators.brian2_options`).
     record : Recording or dict of its fields, optional
         What to record while the network learns in spikes; the windows are in `recorded_`.
     random_state : None, int or generator

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.base import TopicModel
+from brian_lda.estimators.brian2_options import network_options
 
 if TYPE_CHECKING:
     from brian_lda.simulation.recording import Recording
@@ -16,8 +17,18 @@ if TYPE_CHECKING:
 def chip_constraints(model: TopicModel) -> Constraints | None:
     """The limits of an estimator that has any; as an object, or as plain data in a dict."""
     limits = getattr(model, "constraints", None)
-    if not isinstance(limits, dict):
+    return None if limits is None else checked_constraints(limits)
+
+
+def checked_constraints(limits: Any) -> Constraints:
+    """The limits as an object, also from a dict of its fields."""
+    if isinstance(limits, Constraints):
         return limits
+    if not isinstance(limits, dict):
+        raise ParameterError(
+            'constraints must be a Constraints(...) or a dict such as {"weight_bits": 8}; found '
+            f"{limits!r}."
+        )
     known = [field.name for field in fields(Constraints)]
     if unknown := sorted(limits.keys() - set(known)):
         raise ParameterError(
@@ -27,10 +38,10 @@ def chip_constraints(model: TopicModel) -> Constraints | None:
 
 
 def spiking_options(model: TopicModel) -> dict[str, Any]:
-    """`brian2_options`, the limits if the estimator has any, and what is to be recorded."""
-    options = dict(model.brian2_options or {})
-    if (limits := chip_constraints(model)) is not None:
-        options["constraints"] = limits
+    """What `brian2_options` says, the limits if there are any, and what is to be recorded."""
+    options = network_options(model)
+    if (limits := chip_constraints(model) or options.get("constraints")) is not None:
+        options["constraints"] = checked_constraints(limits)
     if (record := training_record(model)) is not None:
         options["record"] = record
     return options

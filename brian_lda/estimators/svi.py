@@ -160,6 +160,7 @@ class StochasticVariationalLDA(TopicModel):
         """One pass over newly arrived documents, in mini-batches; needs `total_documents`."""
         self._check_parameters()
         X = as_source(X)
+        self._check_memory(X)
         trainer, loaded = getattr(self, "trainer_", None), getattr(self, "state_", None)
         if trainer is None:
             if self.total_documents is None:
@@ -181,6 +182,18 @@ class StochasticVariationalLDA(TopicModel):
         with self._threads():
             self._train(-(-X.n_docs // self.batch_size))
         return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        try:
+            a, b, c = map(float, self.step)
+        except (TypeError, ValueError):
+            a = b = c = float("nan")
+        if not (a > 0 and b > 0 and c >= 0):
+            raise ParameterError(
+                "step must be three numbers (a, b, c) with a > 0, b > 0 and c >= 0; found "
+                f"{self.step!r}."
+            )
 
     def _pseudo_count(self) -> float | np.ndarray:
         return float(effective_counts(self.doc_topic_prior))  # the paper's offset taken back

@@ -18,6 +18,7 @@ from brian_lda.algorithms import Iteration, find_algorithm
 from brian_lda.corpus import HoldoutSplit, holdout_split, load_corpus
 from brian_lda.errors import BrianLDAError, ParameterError, RunFolderError
 from brian_lda.estimators import ProgressBar, TopicModel, TrackPerplexity
+from brian_lda.estimators.brian2_options import KNOWN
 from brian_lda.estimators.checkpoint import Checkpoint, corpus_fingerprint, read_checkpoint
 from brian_lda.evaluation import fold_in_gibbs, heldout_perplexity
 from brian_lda.files.atomic import is_scratch
@@ -102,11 +103,19 @@ def make_model(config: RunConfig) -> TopicModel:
     for name, value in config.options.items():
         is_rule = isinstance(value, dict) and "rule" in value
         chosen[name] = step_rule_from_dict(value) if is_rule else value
+    own = [name for name in ("n_topics", "random_state", "callbacks") if name in chosen]
+    if own:
+        raise ParameterError(
+            f"options may not hold {' or '.join(own)}: a run has these of its own, n_topics and "
+            "seed."
+        )
     unknown = [name for name in chosen if name not in known]
     if "backend" in unknown:
         raise ParameterError(f"{algorithm.title} is a baseline without spikes; use backend 'rate'.")
     if unknown:
-        raise ParameterError(f"{algorithm.title} has no {' or '.join(unknown)}; leave it out.")
+        in_spikes = algorithm.is_spiking and set(unknown) <= set(KNOWN)
+        advice = "it belongs into brian2_options" if in_spikes else "leave it out"
+        raise ParameterError(f"{algorithm.title} has no {' or '.join(unknown)}; {advice}.")
     return estimator(n_topics=config.n_topics, random_state=config.seed, **chosen)
 
 

@@ -95,6 +95,12 @@ class SpikingNetwork:
     ) -> None:
         self.model, self.sizes, self.constants, self.seed = model, sizes, dict(constants), seed
         self.inhibition = make_inhibition(inhibition)
+        for path, value in self.inhibition.values.items():
+            if np.ndim(value) and np.shape(value) != (sizes.n_topics,):
+                raise ParameterError(
+                    f"{path.split('.')[1]} of the inhibition must be one number, or one for each "
+                    f"of the {sizes.n_topics} topics; found {np.size(value)} numbers."
+                )
         self.constraints = constraints or NO_CONSTRAINTS
         self.pruned = pruned
         if pruned is not None:

@@ -122,5 +122,5 @@ def test_configurations(tmp_path, data):
 
 
 def test_more_topics_than_memory_is_a_message():
-    with pytest.raises(ParameterError, match="do not fit into memory"):
+    with pytest.raises(ParameterError, match="of memory are free"):
         CollapsedGibbsLDA(n_topics=10**13, doc_topic_prior=0.1).fit(np.eye(3, dtype=int))

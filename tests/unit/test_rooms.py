@@ -30,6 +30,7 @@ TABLE = {
     "step_rules": "errors",
     "parameters": "errors step_rules",
     "constraints": "errors",
+    "available_memory": "",
     "algorithms": "errors",  # names of modules and classes, loaded when they are asked for
     "automatic_steps": "errors step_rules parameters",
     "initial_weights": "errors step_rules parameters",
@@ -44,8 +45,8 @@ TABLE = {
     "reference",
     "evaluation": "errors corpus reference",
     "plotting": "errors",
-    "estimators": f"{DATA} algorithms automatic_steps initial_weights files corpus reference "
-    "simulation evaluation",
+    "estimators": f"{DATA} algorithms automatic_steps available_memory initial_weights files "
+    "corpus reference simulation evaluation",
     "comparison": "errors algorithms corpus reference plotting evaluation estimators",
     "hardware": f"{DATA} algorithms files corpus plotting circuit models simulation estimators",
     "runs": f"{DATA} algorithms files corpus plotting evaluation simulation estimators",
