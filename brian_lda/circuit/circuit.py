@@ -21,7 +21,7 @@ A monitor that should see `u` or `rate` in the tick in which they act records wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -47,6 +47,7 @@ from brian_lda.errors import ParameterError, SimulationError
 
 SCHEDULE = ["start", "clamp", "recall", "excite", "groups", "inhibit", "thresholds", "learn"]
 SCHEDULE += ["resets", "end"]
+LAST = 1000  # order of what comes after everything else in a tick
 TICK = 1e-3  # s
 STALLED_AFTER = 100_000  # ticks without a winner, inside Python: minutes
 Values = Mapping[str, np.ndarray | float]  # "object.variable": its value
@@ -202,7 +203,14 @@ class Circuit:
             flat = np.ravel(value) if np.ndim(value) > 1 else value
             setattr(self.network[self.prefix + owner], f"{name}_", flat)  # a rate is in Hz
 
-    def present(self, words: Tokens, docs: Tokens, tokens: Tokens | None = None) -> np.ndarray:
+    def present(
+        self,
+        words: Tokens,
+        docs: Tokens,
+        tokens: Tokens | None = None,
+        *,
+        before_token: Callable[[int], None] | None = None,
+    ) -> np.ndarray:
         """Show a sequence of tokens: the network infers the topic of each and learns.
 
         Inside Python it runs until every token has its winner. In standalone mode it runs as many
@@ -213,6 +221,8 @@ class Circuit:
         words, docs : sequence of int [token]
         tokens : sequence of int [token], optional
             Which token each is, in networks that remember assignments.
+        before_token : callable, optional
+            Called with the position of each token before it is shown; inside Python only.
 
         Returns
         -------
@@ -238,17 +248,24 @@ class Circuit:
             if not in_python:
                 self.network.run(length * self.clock.dt, namespace={})
                 return np.empty(0, np.int32)
-            self._run_until(before + length)
+            self._run_until(before + length, before_token)
         return np.array(self.winners.i[before:])
 
-    def _run_until(self, n_winners: int) -> None:
+    def _run_until(self, n_winners: int, before_token: Callable[[int], None] | None) -> None:
         """Tick inside Python until every token has its winner."""
+        before = shown = self.winners.num_spikes
+        if before_token is not None:
+            before_token(0)
 
         def stop_when_done() -> None:
+            nonlocal shown
             if self.winners.num_spikes >= n_winners:
                 self.network.stop()
+            elif before_token is not None and self.winners.num_spikes > shown:
+                before_token(self.winners.num_spikes - before)
+            shown = self.winners.num_spikes
 
-        stop = NetworkOperation(stop_when_done, clock=self.clock, when="end")
+        stop = NetworkOperation(stop_when_done, clock=self.clock, when="end", order=LAST)
         self.network.add(stop)
         try:
             while (found := self.winners.num_spikes) < n_winners:

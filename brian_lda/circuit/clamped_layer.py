@@ -25,8 +25,7 @@ is_new : integer (shared)                # 1 in the first tick of a token
 n_winners : integer (linked)             # topic spikes so far: one per finished token
 n_winners_before : integer (shared)      # ... before this sequence
 n_tokens : integer (shared)              # length of the sequence
-random_seed : integer (shared)           # of a compiled program's run
-tick : second (shared)                   # ... and the length of its tick
+tick : second (shared)                   # length of a compiled program's tick
 cursor__words : integer (shared)         # where each layer's feed stands
 cursor__documents : integer (shared)
 cursor__tokens : integer (shared)

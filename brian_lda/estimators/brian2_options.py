@@ -6,6 +6,9 @@
 ``rate``        Hz, in clocked time: topic neuron z fires at rate * exp(u_z). Default: controlled.
 ``dt``          seconds, in clocked time: the time step. Default: 1 ms.
 ``simulator``   "standalone": compiled to C++ once (default). "cython", "numpy": inside Python.
+``n_circuits``  of du- and semi-SpikeLDA: circuits that share the documents of a mini-batch, one a
+                process. The weights do not depend on it. Default: 1. In the other networks every
+                token changes weights that the next one reads: they stay one circuit.
 ==============  ==================================================================================
 """
 
@@ -38,6 +41,7 @@ def network_options(model: TopicModel) -> dict[str, Any]:
         )
     # Estimators without an argument for the limits of chips take them here.
     known = (*KNOWN, *(() if hasattr(model, "constraints") else ("constraints",)))
+    known += ("n_circuits",) if hasattr(model, "local_iterations") else ()
     if unknown := [str(name) for name in given if name not in known]:
         raise ParameterError(
             f"brian2_options has no {' or '.join(unknown)}; it has {', '.join(known)}."

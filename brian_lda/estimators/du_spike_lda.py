@@ -49,7 +49,7 @@ class DuSpikeLDA(MiniBatchModel):
         Threads (-1: all cores); the result does not depend on it. Default: numba's setting.
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
-        inhibition, rate, dt, simulator: words and numbers
+        inhibition, rate, dt, simulator, n_circuits: words and numbers
         (`brian_lda.estimators.brian2_options`).
     constraints : Constraints or dict of its fields, optional
         Limits of chips: weight bits, dead synapses (`brian_lda.constraints`). With

@@ -51,7 +51,7 @@ class SemiSpikeLDA(MiniBatchModel):
         Threads (-1: all cores); the result does not depend on it. Default: numba's setting.
     backend : {"rate", "brian2"}
     brian2_options : dict, optional
-        inhibition, rate, dt, simulator: words and numbers
+        inhibition, rate, dt, simulator, n_circuits: words and numbers
         (`brian_lda.estimators.brian2_options`).
     record : Recording or dict of its fields, optional
         What to record while the network learns in spikes; the windows are in `recorded_`.

@@ -26,6 +26,7 @@ from brian_lda.simulation.program_key import SERVE, compiler
 
 logger = logging.getLogger(__name__)
 
+STREAMS = ("stream_begins", "stream_seed")  # of random numbers; see `Simulator.run`
 STALLED = 3  # status of a run that gave up
 STALLED_AFTER = 10_000_000  # ticks without a winner: seconds
 LOOKS_UP_EVERY = 2**14  # ticks, to see whether its caller is still there: milliseconds
@@ -119,6 +120,9 @@ def _begin_order(
         name = device.get_array_name(variable, access_data=False)
         size = "" if isinstance(variable, DynamicArrayVariable) else f", {variable.size}"
         lines.append(f"server.add({name}{size});")
+    for name in STREAMS:  # one more than there can be tokens: the end
+        lines.append(f"static int32_t {name}[{circuit.sizes.capacity + 1}];")
+        lines.append(f"server.add({name}, {circuit.sizes.capacity + 1});")
     lines.append("while (server.next_order()) {")
     for pathway in circuit.network.sorted_objects:
         if isinstance(pathway, SynapticPathway):  # spikes that a run leaves on their way
@@ -127,7 +131,9 @@ def _begin_order(
 
 
 def _run_until_done(circuit: Circuit, device: CPPStandaloneDevice) -> str:
-    """C++ that seeds the run, ticks until every token has its winner, answers; and goes on.
+    """C++ that ticks until every token has its winner, answers, and goes on to the next order.
+
+    Before some tokens a new stream of random numbers begins (`streams`).
 
     All objects of a circuit share one clock, so that a tick is to run them in the order in which
     Brian has listed them. Brian's own loop asks in every tick which clock is next and (2.9) what
@@ -139,10 +145,12 @@ def _run_until_done(circuit: Circuit, device: CPPStandaloneDevice) -> str:
     n_tokens = _value(circuit, device, "n_tokens")
     declare_windows, look_at_windows, unless_closed = _windows(circuit, device)
     return f"""
-    _random_generators[0].seed((unsigned long){_value(circuit, device, "random_seed")});
+    size_t stream = 0;
     long idle = 0, found = {n_winners}, ticks = 0;
     {declare_windows}
     while (found < {n_tokens} && idle <= {STALLED_AFTER}) {{
+        if (found == {STREAMS[0]}[stream])
+            _random_generators[0].seed((unsigned long){STREAMS[1]}[stream++]);
         {look_at_windows}
         for (size_t i = 0; i < {network}.objects.size(); i++)
             if ({network}.objects[i].second{unless_closed}) {network}.objects[i].second();
@@ -191,6 +199,8 @@ def _manifest(
             "dtype": np.dtype(variable.dtype).str,
             "size": None if owner.startswith(("winners", "recorded")) else _size(circuit, variable),
         }
+    for number, name in enumerate(STREAMS, start=len(variables)):
+        described[name] = {"number": number, "dtype": "<i4", "size": None}
     return {
         "capacity": circuit.sizes.capacity,
         "layers": list(circuit.layers),

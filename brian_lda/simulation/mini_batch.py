@@ -8,12 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from brian_lda.circuit.circuit import Sizes, Values
+from brian_lda.circuit.circuit import Sizes
 from brian_lda.constraints import NO_WINNER
 from brian_lda.initial_weights import word_prior_vector
 from brian_lda.parameters import BatchParameters, require_map_prior
 from brian_lda.simulation.model_choice import model_for, require_countable
 from brian_lda.simulation.recording import Recording, Spikes
+from brian_lda.simulation.side_by_side import (
+    Sweeps,
+    check_circuits,
+    check_recorded,
+    show_side_by_side,
+)
 from brian_lda.simulation.spiking_network import SpikingNetwork
 from brian_lda.simulation.windows import WindowKeeper
 
@@ -32,6 +38,9 @@ class MiniBatchSpiking:
         N, the tokens of a pass: how often the prior of Phi counts.
     batch_tokens : int, optional
         Most tokens that a mini-batch can have, if known: then one program serves all of them.
+    n_circuits : int
+        Circuits that share the documents of a mini-batch, each a process of its own (inside Python
+        they take turns). The weights do not depend on it, to the last bit.
     **options
         inhibition, simulator, constraints, record: see `SpikingNetwork`; `packet_loss` must be 0.
 
@@ -51,6 +60,7 @@ class MiniBatchSpiking:
         seed: int,
         n_training_tokens: float,
         batch_tokens: int = 1,
+        n_circuits: int = 1,
         **options: Any,
     ) -> None:
         self.parameters, self.seed, self.n_updates = parameters, seed, 0
@@ -73,6 +83,8 @@ class MiniBatchSpiking:
             seed=seed,
             **options,
         )
+        check_circuits(n_circuits, self.network)
+        self._others = [self.network.stand_in() for _ in range(n_circuits - 1)]
 
     def set_corpus_size(self, n_training_tokens: float) -> None:
         """A pass has so many tokens."""
@@ -100,7 +112,7 @@ class MiniBatchSpiking:
         ----------
         counts : sparse array [doc, word]
         record : Recording, optional
-            Windows of all sweeps together, to be found in `network.recorded`.
+            Windows of all sweeps together, to be found in `network.recorded`; takes one circuit.
 
         Returns
         -------
@@ -108,30 +120,28 @@ class MiniBatchSpiking:
             Winners of all sweeps; tokens in the order of `counts`. -1 where dead synapses keep a
             token from every topic neuron: the mini-batch is learned without it.
         """
+        if record is not None:
+            check_recorded(1 + len(self._others))
         counts = sparse.csr_array(counts)
         heard = self._begin_batch(counts)
         words = np.repeat(counts.indices, counts.data)[heard]
         docs = np.repeat(_doc_of_entry(counts), counts.data)[heard]
         n_tokens, T = len(words), self.parameters.local_iterations
         burn_in = T + self._model.FIRST_SWEEPS
-        n_sweeps = burn_in + T
-        winners = np.full((n_sweeps, len(heard)), NO_WINNER, np.int32)
-
-        def run_values(start: int, stop: int) -> Values:
-            return {
-                "batch.first_counted": burn_in * n_tokens - start,
-                "batch.tokens_to_come": n_sweeps * n_tokens - stop,
-            }
-
-        sequence = self.network.present(
-            np.tile(words, n_sweeps),
-            np.tile(docs, n_sweeps),
-            np.tile(np.arange(n_tokens), n_sweeps) if self._model.REMEMBERS else None,
-            entropy=[1, self.n_updates],
-            run_values=run_values,
-            record=record,
+        sweeps = Sweeps(
+            words,
+            docs,
+            np.arange(n_tokens) if self._model.REMEMBERS else None,
+            burn_in,
+            burn_in + T,
+            [self.seed, 1, self.n_updates],
         )
-        winners[:, heard] = sequence.reshape(n_sweeps, n_tokens)
+        winners = np.full((sweeps.n_sweeps, len(heard)), NO_WINNER, np.int32)
+        if self._others and n_tokens:
+            winners[:, heard] = show_side_by_side(self.network, self._others, sweeps)
+        elif n_tokens:
+            sequence = sweeps.present(self.network, 0, len(sweeps), record)
+            winners[:, heard] = sequence.reshape(sweeps.n_sweeps, n_tokens)
         self.documents_swapped += counts.shape[0]
         self.n_updates += 1
         return winners

@@ -1,10 +1,10 @@
 """Running a circuit: one interface, two ways.
 
 A simulator is made from a function that assembles a `Circuit` and is then run as often as needed,
-each time with other values, tokens and seed:
+each time with other values, tokens and seeds:
 
->>> result = simulator.run({"alpha.w": weights, ...}, tokens, dt=1e-3, seed=1)  # doctest: +SKIP
->>> result["winners.i"]                                                        # doctest: +SKIP
+>>> result = simulator.run(weights, tokens, dt=1e-3, streams=seeds)  # doctest: +SKIP
+>>> result["winners.i"]                                              # doctest: +SKIP
 
 `StandaloneSimulator` (`brian_lda.simulation.standalone`) compiles the circuit to a C++ program
 once; `RuntimeSimulator` (here) runs it inside Python, for small networks and machines without a
@@ -26,6 +26,7 @@ from brian2.devices.device import Device, reset_device, set_device
 from brian_lda.circuit.brian_settings import without_order_warnings
 from brian_lda.circuit.circuit import Circuit, Values
 from brian_lda.errors import ParameterError, UnsupportedNetworkError
+from brian_lda.simulation.streams import Streams
 
 SIMULATORS = ("standalone", "cython", "numpy")
 Arrays = dict[str, np.ndarray]  # "object.variable": what a run has changed or recorded
@@ -36,7 +37,7 @@ class Simulator(Protocol):
     """What both simulators offer."""
 
     def run(
-        self, values: Values, clamped: Mapping[str, np.ndarray], *, dt: float, seed: int
+        self, values: Values, clamped: Mapping[str, np.ndarray], *, dt: float, streams: Streams
     ) -> Arrays:
         """Present tokens.
 
@@ -49,14 +50,18 @@ class Simulator(Protocol):
             "documents", ...); at most the circuit's capacity.
         dt : float
             Length of a tick in seconds.
-        seed : int
-            Of the random numbers of this run, 0 <= seed < 2**31.
+        streams : (int array [stream], int array [stream])
+            Tokens with which a new stream of random numbers begins, the first of them 0, and the
+            seeds, 0 <= seed < 2**31.
 
         Returns
         -------
         dict
             "winners.i" and "winners.t" [token], what monitors recorded, and the outputs.
         """
+
+    def another(self) -> Simulator:
+        """One that runs the same circuit, at the same time where that is possible."""
 
 
 def make_simulator(kind: str, assemble: Assemble, outputs: tuple[str, ...]) -> Simulator:
@@ -180,7 +185,7 @@ class RuntimeSimulator:
             refuse_unsupported(self._circuit.network)
 
     def run(
-        self, values: Values, clamped: Mapping[str, np.ndarray], *, dt: float, seed: int
+        self, values: Values, clamped: Mapping[str, np.ndarray], *, dt: float, streams: Streams
     ) -> Arrays:
         """Present tokens; see `Simulator.run`."""
         circuit = self._circuit
@@ -188,14 +193,24 @@ class RuntimeSimulator:
         random_state = np.random.get_state()  # noqa: NPY002 (Brian draws from this one)
         with brian_device("runtime", self._target):
             try:
-                set_brian_seed(seed)
+                seeds = dict(zip(*(each.tolist() for each in streams), strict=True))
+
+                def reseed(token: int) -> None:
+                    if token in seeds:
+                        set_brian_seed(seeds[token])
+
                 for path, value in values.items():
                     circuit.variable(path).set_value(value)
                 circuit.clock.dt = dt * second
                 t_before = float(circuit.network.t / second)
                 recorded = ("winners.i", "winners.t", *circuit.recorded)
                 before = {path: len(self._read(path)) for path in recorded}
-                circuit.present(clamped["words"], clamped["documents"], clamped.get("tokens"))
+                circuit.present(
+                    clamped["words"],
+                    clamped["documents"],
+                    clamped.get("tokens"),
+                    before_token=reseed,
+                )
             finally:
                 np.random.set_state(random_state)  # noqa: NPY002
         result = {path: self._read(path).copy() for path in self._outputs}
@@ -203,6 +218,10 @@ class RuntimeSimulator:
             shift = t_before if path.endswith(".t") else 0
             result[path] = self._read(path)[start:] - shift
         return result
+
+    def another(self) -> RuntimeSimulator:
+        """The same: inside Python runs take turns, and none depends on the one before."""
+        return self
 
     def _read(self, path: str) -> np.ndarray:
         return np.asarray(self._circuit.variable(path).get_value())

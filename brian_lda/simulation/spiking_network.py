@@ -8,6 +8,7 @@ arrays: a run that dies changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, Protocol
@@ -24,7 +25,8 @@ from brian_lda.errors import ParameterError, WeightOverflowError
 from brian_lda.parameters import PrunedWords
 from brian_lda.simulation.recorders import SequenceRecorder, add_recorders, chosen_neurons
 from brian_lda.simulation.recording import Recording, Spikes
-from brian_lda.simulation.simulator import Arrays, Simulator, make_simulator
+from brian_lda.simulation.simulator import Arrays, RuntimeSimulator, Simulator, make_simulator
+from brian_lda.simulation.streams import Streams, seeds_of, streams_of_run
 from brian_lda.simulation.windows import WindowKeeper
 
 LARGEST_INPUT = 700.0  # exp(+-700) is still a number
@@ -118,6 +120,7 @@ class SpikingNetwork:
         self._kind = simulator
         self._simulators: dict[tuple[Sizes, Recording | None], Simulator] = {}
         self._limits: tuple[Sizes, Values] | None = None
+        self._known: dict[str, np.ndarray] = {}
         self._left: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # known, and as Brian has it
         self.set_state(state)
 
@@ -138,6 +141,7 @@ class SpikingNetwork:
         entropy: Sequence[int] = (1,),
         position: int = 0,
         run_values: Callable[[int, int], Values] | None = None,
+        streams: Streams | None = None,
         record: Recording | None = None,
     ) -> np.ndarray:
         """Show a sequence of tokens: infer the topic of each, learn, return the winners.
@@ -154,6 +158,9 @@ class SpikingNetwork:
             Tokens that this network has seen before.
         run_values : callable, optional
             Further constants of the run that shows tokens start .. stop of the sequence.
+        streams : (int array [stream], int array [stream]), optional
+            Positions of tokens that begin a new stream of random numbers, the first of them 0, and
+            seeds; in place of `entropy`. All tokens must be heard.
         record : Recording, optional
             Windows of this sequence, to be found in `recorded`.
 
@@ -180,14 +187,16 @@ class SpikingNetwork:
         winners = [np.empty(0, np.int32)]
         keeper = self._keeper_of(record, n_tokens)
         recorder = SequenceRecorder(keeper, self.sizes, n_tokens, self.inhibition.dt)
-        for start, stop in self._segments(n_tokens):
-            key = [self.seed, *entropy, position + start]
-            seed = np.random.SeedSequence(key).generate_state(1)[0] >> 1
+        for start, stop in self._segments(n_tokens, streams):
+            if streams is None:
+                seeds = np.zeros(1, int), seeds_of([self.seed, *entropy, position + start], 1)
+            else:
+                seeds = streams_of_run(streams, start, stop)
             inputs = {**fixed, **values, **(run_values(start, stop) if run_values else {})}
             part = {name: index[start:stop] for name, index in clamped.items()}
             inputs.update(recorder.values(start, stop))
             simulator = self._simulator(keeper.recording if keeper else None)
-            result = simulator.run(inputs, part, dt=self.inhibition.dt, seed=int(seed))
+            result = simulator.run(inputs, part, dt=self.inhibition.dt, streams=seeds)
             values = {path: result[path] for path in values}
             check_weights(values, self.kept)
             winners.append(result["winners.i"])
@@ -200,6 +209,22 @@ class SpikingNetwork:
             known = variable.out_of_network(left, self.sizes, compiled)
             self._known[variable.name], self._left[variable.path] = known, (known, left)
         return spread_winners(np.concatenate(winners), heard)
+
+    def stand_in(self) -> SpikingNetwork:
+        """Another network like this one, in a program of its own, that records nothing."""
+        other = copy(self)
+        other._simulators, other._left = {}, {}
+        other.keeper, other.recorded = None, []
+        other.take_over(self)
+        return other
+
+    def take_over(self, other: SpikingNetwork) -> None:
+        """Go on from where another network is, which stays as it is."""
+        self.sizes, self.constants = other.sizes, dict(other.constants)
+        self._known, self._limits = dict(other._known), other._limits
+        for key, simulator in other._simulators.items():
+            if key not in self._simulators:
+                self._simulators[key] = simulator.another()
 
     def prepare(self) -> None:
         """Compile the network now, or find it in the cache; else the first `present` does."""
@@ -228,6 +253,11 @@ class SpikingNetwork:
         """Another number of documents or remembered tokens, with what is kept of them."""
         self.sizes = sizes
         self._known |= known
+
+    @property
+    def runs_in_parallel(self) -> bool:
+        """Whether several networks can run at one time: as programs, not inside Python."""
+        return not isinstance(self._simulator(None), RuntimeSimulator)
 
     def keeps(self, name: str) -> bool:
         """Whether this is one of the variables that the network keeps."""
@@ -346,10 +376,19 @@ class SpikingNetwork:
         keeper.check(self.inhibition, self.sizes.n_topics, n_tokens)
         return keeper
 
-    def _segments(self, n_tokens: int) -> Iterator[tuple[int, int]]:
-        """The runs that make up a sequence; what is recorded has no part in it."""
-        for start in range(0, n_tokens, self.sizes.capacity):
-            yield start, min(start + self.sizes.capacity, n_tokens)
+    def _segments(self, n_tokens: int, streams: Streams | None) -> Iterator[tuple[int, int]]:
+        """The runs that make up a sequence; what is recorded has no part in it.
+
+        A run ends with a stream, if there are any, so that none depends on what was shown before.
+        """
+        start = 0
+        while start < n_tokens:
+            stop = min(start + self.sizes.capacity, n_tokens)
+            if streams is not None and stop < n_tokens:
+                begins = streams[0][(streams[0] > start) & (streams[0] <= stop)]
+                stop = int(begins[-1]) if begins.size else stop
+            yield start, stop
+            start = stop
 
     def _simulator(self, record: Recording | None) -> Simulator:
         compiled = self._compiled()

@@ -22,6 +22,7 @@ import logging
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from brian_lda.circuit.circuit import Circuit, Values, stalled_message
 from brian_lda.corpus.locate import cache_dir
 from brian_lda.errors import BuildError, SimulationError
 from brian_lda.simulation.circuit_device import CircuitDevice
-from brian_lda.simulation.compile_program import STALLED, STALLED_AFTER, compile_into
+from brian_lda.simulation.compile_program import STALLED, STALLED_AFTER, STREAMS, compile_into
 from brian_lda.simulation.live_program import LiveProgram, ProgramEnded
 from brian_lda.simulation.program_key import compiler, program_key
 from brian_lda.simulation.simulator import (
@@ -40,9 +41,11 @@ from brian_lda.simulation.simulator import (
     count_tokens,
     refuse_unsupported,
 )
+from brian_lda.simulation.streams import Streams
 
 logger = logging.getLogger(__name__)
 
+NEVER = 2**31 - 1  # the token with which the stream after the last begins
 _RECORDS: list[dict[str, Path]] = []  # of `programs_used`
 
 
@@ -122,11 +125,13 @@ class StandaloneSimulator:
                 ) from error
 
     def run(
-        self, values: Values, clamped: Mapping[str, np.ndarray], *, dt: float, seed: int
+        self, values: Values, clamped: Mapping[str, np.ndarray], *, dt: float, streams: Streams
     ) -> Arrays:
         """Present tokens; see `Simulator.run`."""
         n_tokens = count_tokens(self._manifest["capacity"], self._manifest["layers"], clamped)
-        values = {**values, "pacer.n_tokens": n_tokens, "pacer.random_seed": seed}
+        values = {**values, "pacer.n_tokens": n_tokens}
+        for name, numbers in zip(STREAMS, streams, strict=True):
+            values[name] = np.append(numbers, NEVER)
         for name, index in clamped.items():  # what is behind the last token is not read
             values[f"{name}_feed.neuron_index"] = index
         with self._program.in_use:
@@ -145,6 +150,12 @@ class StandaloneSimulator:
                     f"the compiled network in {self._folder} could not be started ({error}). The "
                     "weights are those from before the run."
                 ) from error
+
+    def another(self) -> StandaloneSimulator:
+        """The same program as another process."""
+        other = copy(self)
+        other._program = LiveProgram(self._folder)
+        return other
 
     def _ask(self, values: Values, dt: float) -> Arrays:
         """One order to the program: send what it does not hold, take what the run has changed."""

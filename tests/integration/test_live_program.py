@@ -97,7 +97,7 @@ def test_one_process_serves_all_runs_and_sends_what_changed(expected, monkeypatc
     assert_equal(found, expected)
     assert len(set(pids)) == 1 and is_running(pids[0])
     assert sent[0] > 8 * K * D  # the weights
-    assert sent[1] <= 2 * 4 * 10 + 2 * 8  # ten tokens, their number and the seed
+    assert sent[1] <= 2 * 4 * 10 + 4 + 2 * 8  # ten tokens, their number and the seed
 
 
 def test_what_the_caller_changes_in_between_is_noticed(expected):
@@ -203,7 +203,8 @@ def test_copies_have_programs_of_their_own(duplicate):
         state = {**network.network._values_in_brian(network.network._known)}
         values = {**network.network._constants(network.network._compiled()), **state}
         tokens = {"words": WORDS.astype(np.int32), "documents": DOCS.astype(np.int32)}
-        results.append(each.run(values, tokens, dt=1e-3, seed=3))
+        streams = np.zeros(1, int), np.full(1, 3)
+        results.append(each.run(values, tokens, dt=1e-3, streams=streams))
     for path, array in results[0].items():
         np.testing.assert_array_equal(results[1][path], array, err_msg=path)
     assert twin._program.process_id not in (None, simulator._program.process_id)

@@ -1,0 +1,186 @@
+"""A mini-batch shown to several circuits at one time, as on several chips.
+
+Given M^alpha the documents of a mini-batch are independent of each other. Each circuit has all the
+synapses of the network and is shown a share of the documents. Then the eligibilities N_zw and N_z,
+which are integers, are added up at the last circuit; with the last token of the mini-batch, which
+was held back for it, that circuit makes the one update of M^alpha.
+
+Every document draws from streams of its own (`streams`), and so does the last token: the weights
+are the same, to the last bit, for any number of circuits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from brian_lda.circuit.circuit import Values
+from brian_lda.errors import ParameterError
+from brian_lda.simulation.recording import Recording
+from brian_lda.simulation.spiking_network import SpikingNetwork
+from brian_lda.simulation.streams import Streams, document_streams, seeds_of
+
+ADDED = ("N_zw", "N_z")  # what circuits count and one of them learns from
+
+
+def check_circuits(n_circuits: int, network: SpikingNetwork) -> None:
+    """Refuse what several circuits cannot do."""
+    if not isinstance(n_circuits, (int, np.integer)) or n_circuits < 1:
+        raise ParameterError(f"n_circuits must be an integer of at least 1; found {n_circuits!r}.")
+    if n_circuits > 1 and network.inhibition.kept:
+        raise ParameterError(
+            f"n_circuits must be 1 with {network.inhibition}: its topic neurons carry "
+            f"{', '.join(network.inhibition.kept)} from document to document, so that documents "
+            f"are not independent; found {n_circuits}. Use Race(), or a fixed `rate`."
+        )
+    if network.keeper is not None:
+        check_recorded(n_circuits)
+
+
+def check_recorded(n_circuits: int) -> None:
+    """One sequence of tokens is recorded, in one circuit."""
+    if n_circuits > 1:
+        raise ParameterError(
+            f"a recording needs n_circuits=1, where all tokens pass in one sequence; found "
+            f"{n_circuits}. The weights are the same."
+        )
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """The sweeps over the tokens of a mini-batch, or of some of its documents.
+
+    Attributes
+    ----------
+    words, docs : int array [token]
+        Sorted by document.
+    tokens : int array [token] or None
+        Number of each token, in networks that remember assignments.
+    n_burn_in, n_sweeps : int
+        Sweeps that are not counted; all sweeps.
+    key : sequence of int
+        Of the mini-batch: seeds the streams.
+    is_last : bool
+        The last token is the last of the mini-batch.
+    """
+
+    words: np.ndarray
+    docs: np.ndarray
+    tokens: np.ndarray | None
+    n_burn_in: int
+    n_sweeps: int
+    key: Sequence[int]
+    is_last: bool = True
+
+    def __len__(self) -> int:
+        return self.n_sweeps * len(self.words)
+
+    def of_tokens(self, start: int, stop: int) -> Sweeps:
+        """The same sweeps over the documents of some of the tokens."""
+        part = slice(start, stop)
+        tokens = None if self.tokens is None else self.tokens[part]
+        return Sweeps(
+            self.words[part],
+            self.docs[part],
+            tokens,
+            self.n_burn_in,
+            self.n_sweeps,
+            self.key,
+            self.is_last and stop == len(self.words),
+        )
+
+    def present(
+        self, network: SpikingNetwork, start: int, stop: int, record: Recording | None = None
+    ) -> np.ndarray:
+        """Show a part of the sequence; the mini-batch ends with its last token."""
+        n_tokens = len(self.words)
+        beyond = 0 if self.is_last else 1  # tokens of other circuits
+
+        def run_values(first: int, last: int) -> Values:
+            return {
+                "batch.first_counted": self.n_burn_in * n_tokens - (start + first),
+                "batch.tokens_to_come": len(self) - (start + last) + beyond,
+            }
+
+        part = slice(start, stop)
+        return network.present(
+            np.tile(self.words, self.n_sweeps)[part],
+            np.tile(self.docs, self.n_sweeps)[part],
+            None if self.tokens is None else np.tile(self.tokens, self.n_sweeps)[part],
+            streams=self._streams(start, stop),
+            run_values=run_values,
+            record=record,
+        )
+
+    def _streams(self, start: int, stop: int) -> Streams:
+        begins, seeds = document_streams(self.docs, self.n_sweeps, self.key)
+        if self.is_last:  # the last token has a stream of its own
+            before = begins < len(self) - 1
+            own = seeds_of([*self.key, int(self.docs[-1]), 1], 1)
+            begins = np.append(begins[before], len(self) - 1)
+            seeds = np.append(seeds[before], own)
+        inside = (start <= begins) & (begins < stop)
+        return begins[inside] - start, seeds[inside]
+
+
+def shares(docs: np.ndarray, n_circuits: int) -> list[tuple[int, int]]:
+    """Tokens of each circuit, first and the one after the last: whole documents, about equal."""
+    ends = np.append(np.flatnonzero(np.diff(docs)) + 1, len(docs))  # of documents
+    wanted = np.arange(1, n_circuits) * len(docs) / n_circuits
+    inner = ends[np.searchsorted(ends, wanted)]
+    cuts = np.unique(np.concatenate([[0], inner, [len(docs)]]))
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
+def show_side_by_side(
+    network: SpikingNetwork, others: Sequence[SpikingNetwork], sweeps: Sweeps
+) -> np.ndarray:
+    """Show a mini-batch to several circuits; `network` learns. Returns the winners [sweep, token].
+
+    If a circuit fails, `network` knows what it knew before.
+    """
+    before = {variable.name: network.known(variable.name) for variable in network.kept}
+    parts = [sweeps.of_tokens(*share) for share in shares(sweeps.docs, 1 + len(others))]
+    circuits = [*others[: len(parts) - 1], network]
+    network.prepare()
+    for circuit in circuits[:-1]:
+        circuit.take_over(network)
+    try:
+        # The last token of the mini-batch is held back.
+        jobs = [
+            partial(part.present, circuit, 0, len(part) - part.is_last)
+            for part, circuit in zip(parts, circuits, strict=True)
+        ]
+        found = _all_at_once(jobs) if network.runs_in_parallel else [job() for job in jobs]
+        network.change(_together(circuits, parts))
+        last = parts[-1]
+        found[-1] = np.append(found[-1], last.present(network, len(last) - 1, len(last)))
+    except BaseException:
+        network.change(before)
+        raise
+    return np.concatenate([won.reshape(sweeps.n_sweeps, -1) for won in found], axis=1)
+
+
+def _all_at_once(jobs: Sequence[Callable[[], np.ndarray]]) -> list[np.ndarray]:
+    with ThreadPoolExecutor(len(jobs)) as threads:  # they wait for programs
+        running = [threads.submit(job) for job in jobs]
+        return [job.result() for job in running]
+
+
+def _together(circuits: Sequence[SpikingNetwork], parts: Sequence[Sweeps]) -> dict[str, np.ndarray]:
+    """What the last circuit is to know: all counts, and the documents of all."""
+    learner = circuits[-1]
+    known = {name: np.sum([circuit.known(name) for circuit in circuits], axis=0) for name in ADDED}
+    for variable in learner.model.KEPT:
+        if not variable.axes.startswith(("doc", "token")):
+            continue
+        whole = learner.known(variable.name).copy()
+        for circuit, part in zip(circuits[:-1], parts[:-1], strict=True):
+            own = part.tokens if variable.axes == "token" else np.unique(part.docs)
+            whole[own] = circuit.known(variable.name)[own]
+        known[variable.name] = whole
+    return known
