@@ -148,8 +148,8 @@ def compare_twins(
     ----------
     model : SpikeCGS, EdSpikeLDA, EdSpikePLSI, DuSpikeLDA or SemiSpikeLDA
         Not fitted, and not changed. Its `backend` is not read, its `brian2_options` count in
-        spikes. Without `max_iter` it trains for 10 passes. An integer `random_state` is the first
-        seed.
+        spikes, and nothing is recorded. Without `max_iter` it trains for 10 passes. An integer
+        `random_state` is the first seed.
     corpus : Corpus or HoldoutSplit
         A corpus is split 9:1 with seed 0.
     seeds : int
@@ -181,7 +181,7 @@ def compare_twins(
                 bar.set_description_str(f"{label}, seed {seed}")
                 run = clone(model).set_params(
                     backend=backend, max_iter=n_iterations, random_state=seed,
-                    callbacks=[watch.of(label, seed)],
+                    callbacks=[watch.of(label, seed)], record=None,
                 )  # fmt: skip
                 run.fit(split.train)
                 if len(fitted[label]) < KEPT:
