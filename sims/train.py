@@ -40,7 +40,6 @@ from study.arguments import algorithm_among, algorithm_names, positive, recordin
 
 DEFAULT = RunConfig(algorithm="ed_spike_lda")
 WINDOWS = {"layers": ["word", "document"], "windows": ["first", "middle", "last"]}
-PASSES = 100  # of ed-SpikeLDA in spikes: enough on reuters, and less than two minutes
 IN_PYTHON = {"documents": 30, "n_topics": 5, "iterations": 5}  # about a minute
 
 
@@ -76,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
         "--iterations",
         type=positive,
         metavar="N",
-        help=f"default: until it has converged; without --algorithm, in spikes, {PASSES} passes",
+        help="default: until it has converged",
     )
     add("--seed", type=whole, metavar="S", help="of the model; the test split stays; default: 0")
     add("--data-dir", metavar="DIR", help="where corpora are looked for first")
@@ -196,8 +195,6 @@ def with_defaults(given: dict[str, Any]) -> dict[str, Any]:
         from brian_lda.simulation.standalone import compiler_found  # imports Brian2: seconds
 
         defaults["record"] = WINDOWS
-        if "algorithm" not in given:
-            defaults["iterations"] = PASSES
         if not compiler_found():
             defaults |= IN_PYTHON
             print("No C++ compiler: the network runs inside Python, slower, on fewer documents.")
