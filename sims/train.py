@@ -170,7 +170,7 @@ def main(arguments: list[str] | None = None) -> int:
     if "twin" in metrics:
         print(
             f"perplexity {metrics['twin']['perplexity']:.1f}  of its rate-level twin, from the "
-            "same start"
+            "same start (two runs differ by a few percent)"
         )
     print(f"run folder: {out}")
     if in_spikes:
