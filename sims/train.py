@@ -41,7 +41,6 @@ from study.arguments import algorithm_among, algorithm_names, positive, recordin
 
 DEFAULT = RunConfig(algorithm="ed_spike_lda")
 WINDOWS = {"layers": ["word", "document"], "windows": ["first", "middle", "last"]}
-PASSES = 100  # of ed-SpikeLDA in spikes: enough on reuters, and less than two minutes
 IN_PYTHON = {"documents": 30, "n_topics": 5, "iterations": 5}  # about a minute
 
 
@@ -77,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
         "--iterations",
         type=positive,
         metavar="N",
-        help=f"default: until it has converged; without --algorithm, in spikes, {PASSES} passes",
+        help="default: until it has converged",
     )
     add("--seed", type=whole, metavar="S", help="of the model; the test split stays; default: 0")
     add("--data-dir", metavar="DIR", help="where corpora are looked for first")
@@ -205,7 +204,7 @@ def main(arguments: list[str] | None = None) -> int:
     if "twin" in metrics:
         print(
             f"perplexity {metrics['twin']['perplexity']:.1f}  of its rate-level twin, from the "
-            "same start"
+            "same start (two runs differ by a few percent)"
         )
     print(f"run folder: {out}")
     if in_spikes:
@@ -230,8 +229,6 @@ def with_defaults(given: dict[str, Any]) -> dict[str, Any]:
         from brian_lda.simulation.standalone import compiler_found  # imports Brian2: seconds
 
         defaults["record"] = WINDOWS
-        if "algorithm" not in given:
-            defaults["iterations"] = PASSES
         if not compiler_found():
             defaults |= IN_PYTHON
             print("No C++ compiler: the network runs inside Python, slower, on fewer documents.")
