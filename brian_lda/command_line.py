@@ -1,4 +1,4 @@
-"""What `python -m brian_lda` does: say what is here, report on runs, clear the build cache."""
+"""What `python -m brian_lda` does: show networks, report on runs, compare twins, list the cache."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import ast
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
-from brian_lda.algorithms import ALGORITHMS
-from brian_lda.corpus import NAMED_CORPORA
+from brian_lda.algorithms import ALGORITHMS, SPIKING, find_algorithm
+from brian_lda.corpus import NAMED_CORPORA, load_corpus
 from brian_lda.corpus.locate import cache_dir
-from brian_lda.errors import BrianLDAError
+from brian_lda.errors import BrianLDAError, RunFolderError
+from brian_lda.network_page import write_network_page
 from brian_lda.runs import versions
 from brian_lda.runs.report import write_report
 from brian_lda.simulation.standalone import cache_folder, compiler_found, shipped_folder
@@ -32,6 +34,22 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("run", type=Path, metavar="RUNDIR", help="finished or running")
     report.add_argument("--out", type=Path, metavar="FILE", help="default: RUNDIR/report.html")
     report.add_argument("--data-dir", metavar="DIR", help="where the run's corpus is looked for")
+    show = commands.add_parser("show", help="a network as it runs: layers, pathways, a tick")
+    show.add_argument("algorithm", metavar="NAME", help=", ".join(a.option for a in SPIKING))
+    show.add_argument("--inhibition", metavar="race|poisson", help="default: race")
+    for option, default in (("--words", 25), ("--documents", 100), ("--topics", 10)):
+        show.add_argument(
+            option, type=int, default=default, metavar="N", help="default: %(default)s"
+        )
+    show.add_argument("--html", type=Path, metavar="FILE", help="a page with a drawing instead")
+    compare = commands.add_parser("compare", help="train in spikes and at rate level, and compare")
+    compare.add_argument("algorithm", metavar="NAME", help=", ".join(a.option for a in SPIKING))
+    compare.add_argument("--corpus", default="reuters", metavar="NAME|DIR")
+    compare.add_argument("--data-dir", metavar="DIR", help="where corpora are looked for first")
+    compare.add_argument("--topics", type=int, default=10, metavar="K", help="default: %(default)s")
+    compare.add_argument("--seeds", type=int, default=3, metavar="N", help="runs in spikes")
+    compare.add_argument("--simulator", metavar="standalone|cython|numpy", help="default: compiled")
+    compare.add_argument("--figure", type=Path, metavar="FILE", help="draw all questions")
     cache = commands.add_parser("cache", help="compiled networks: where, how large; clear them")
     cache.add_argument("--clear", action="store_true", help="delete them; they are made again")
     return parser
@@ -43,13 +61,54 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "report":
             print(f"page: {write_report(options.run, options.out, data_dir=options.data_dir)}")
         elif options.command == "cache":
-            print(clear_cache() if options.clear else describe_cache())
+            print(clear_cache() if options.clear else list_cache())
+        elif options.command == "show":
+            print(show_network(options))
+        elif options.command == "compare":
+            print(compare_in_spikes(options))
         else:
             parser().print_help()
     except BrianLDAError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def show_network(options: argparse.Namespace) -> str:
+    """A network as text, or where its page is."""
+    from brian_lda.simulation.description import describe_algorithm
+
+    network = describe_algorithm(
+        options.algorithm.replace("-", "_"),
+        options.inhibition,
+        n_words=options.words,
+        n_docs=options.documents,
+        n_topics=options.topics,
+    )
+    if options.html is None:
+        return str(network)
+    try:
+        return f"page: {write_network_page(network, options.html)}"
+    except OSError as error:
+        raise RunFolderError(f"cannot write {options.html}: {error}.") from error
+
+
+def compare_in_spikes(options: argparse.Namespace) -> str:
+    """The verdict of `compare_twins`; draws its figure if asked to."""
+    from brian_lda.comparison import compare_twins
+
+    algorithm = find_algorithm(options.algorithm.replace("-", "_"), SPIKING)
+    corpus = load_corpus(options.corpus, data_dir=options.data_dir)
+    model = algorithm.load_estimator()(
+        n_topics=options.topics, random_state=0, brian2_options={"simulator": options.simulator}
+    )
+    comparison = compare_twins(model, corpus, seeds=options.seeds, progress=True)
+    if options.figure is not None:
+        try:
+            comparison.plot().savefig(options.figure)
+        except OSError as error:
+            raise RunFolderError(f"cannot write {options.figure}: {error}.") from error
+    return str(comparison)
 
 
 def overview() -> str:
@@ -92,6 +151,16 @@ def describe_cache() -> str:
         f"{folder} ({networks} compiled networks, {_megabytes(folder)}; "
         f"with downloaded corpora {_megabytes(cache_dir())})"
     )
+
+
+def list_cache() -> str:
+    """`describe_cache`, and a line for each compiled network: name, size, when it was made."""
+    rows = [describe_cache()]
+    for path in sorted([*cache_folder().glob("*"), *shipped_folder().glob("*")]):
+        if path.is_dir() and path != shipped_folder():
+            made = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
+            rows.append(f"  {path.name:26s} {_megabytes(path):>10s}  {made}")
+    return "\n".join(rows)
 
 
 def clear_cache() -> str:

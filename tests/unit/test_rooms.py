@@ -54,7 +54,8 @@ TABLE = {
     "sweeps": f"{DATA} algorithms files corpus evaluation reference simulation estimators runs "
     "hardware",
     "exports": "errors",
-    "command_line": "errors algorithms corpus simulation runs",
+    "network_page": "files plotting",
+    "command_line": "errors algorithms corpus simulation comparison runs network_page",
     "__main__": "command_line",
     FACADE: f"{DATA} automatic_steps initial_weights reference estimators evaluation comparison",
 }
