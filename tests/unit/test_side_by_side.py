@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from test_spiking_counting import K, V, batch_network, batch_parameters
 
+from brian_lda import EdSpikeLDA
 from brian_lda.circuit.inhibition import Poisson
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError, SimulationError
@@ -151,4 +152,9 @@ def test_what_takes_one_circuit():
         SemiSpikeLDASpiking(parameters, V, record=record, **arguments)
     with pytest.raises(ParameterError, match="a recording needs n_circuits=1"):
         batch_network("semi", n_circuits=2).update(mini_batches()[0], record=record)
-    assert K > 1
+
+
+def test_networks_that_learn_token_by_token_stay_one_circuit():
+    model = EdSpikeLDA(n_topics=K, backend="brian2", brian2_options={"n_circuits": 2})
+    with pytest.raises(ParameterError, match="brian2_options has no n_circuits"):
+        model.fit(mini_batches()[0])
