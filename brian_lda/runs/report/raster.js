@@ -62,7 +62,7 @@ function measure() {                      // which token and which row is where,
 }
 
 function label(text, y, step, strong) {
-  if (step < 7 && !strong) return;        // too dense: zoom in
+  if (step < 6 && !strong) return;        // too dense: zoom in
   pen.fillStyle = strong ? "#000" : "#555";
   pen.font = (strong ? "bold " : "") + Math.min(12, Math.max(8, step)) + "px system-ui, sans-serif";
   pen.textAlign = "right"; pen.textBaseline = "middle";

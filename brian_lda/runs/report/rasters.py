@@ -34,7 +34,7 @@ STYLE = """
 .hint { color: #555; font-size: .9rem; }
 .windows { display: flex; gap: .8rem; align-items: center; margin: .6rem 0; }
 .windows input { flex: 0 0 14rem; } .windows output { font-variant-numeric: tabular-nums; }
-canvas { width: 100%; height: 760px; border: 1px solid #ddd; cursor: crosshair;
+canvas { width: 100%; height: 880px; border: 1px solid #ddd; cursor: crosshair;
          touch-action: none; }
 .told { min-height: 1.6em; background: #f5f6f8; padding: .3rem .7rem; margin-top: .3rem; }
 """
