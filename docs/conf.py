@@ -5,6 +5,10 @@ The source is the whole repository, so that links between its pages work here as
 
 import importlib.metadata
 import re
+from html import escape
+
+from docutils.nodes import SkipNode
+from docutils.utils.math import MathError, latex2mathml
 
 project = "brian_lda"
 author = "the brian_lda authors"
@@ -18,7 +22,6 @@ extensions = [
     "myst_nb",  # pages in Markdown, notebooks executed
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",  # docstrings as in numpy
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
 ]
 myst_enable_extensions = ["dollarmath"]
@@ -37,10 +40,28 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 
 html_theme = "furo"
+html_math_renderer = "mathml"  # a browser draws it by itself: the site needs no network
 html_title = "brian_lda"
 html_show_copyright = False
 html_extra_path = ["start"]
 html_copy_source = False
+
+
+def as_mathml(block):
+    """Formulas as MathML; what docutils cannot translate stays TeX."""
+
+    def visit(translator, node):
+        tex = re.sub(r"\\[bB]igg?(?![a-z])", "", node.astext())  # sizes of brackets
+        if block and "&" in tex:
+            tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
+        try:
+            html = latex2mathml.tex2mathml(tex, as_block=block)
+        except MathError:
+            html = f"<code>{escape(node.astext())}</code>"
+        translator.body.append(html)
+        raise SkipNode
+
+    return visit, None
 
 
 def keep_underscores(app, what, name, obj, options, lines):
@@ -49,4 +70,5 @@ def keep_underscores(app, what, name, obj, options, lines):
 
 
 def setup(app):
+    app.add_html_math_renderer("mathml", as_mathml(False), as_mathml(True))
     app.connect("autodoc-process-docstring", keep_underscores, priority=100)  # before napoleon
