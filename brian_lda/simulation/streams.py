@@ -2,7 +2,7 @@
 
 In a mini-batch every document has streams of its own, one for each sweep. What it draws then
 depends on the document alone, not on which circuit it is shown to, nor on what was shown before.
-Seeding Brian's generator takes 2 to 3 microseconds, about a race's time, once a document and sweep.
+Brian's generator is seeded once a document and sweep for that.
 """
 
 from __future__ import annotations
