@@ -9,7 +9,6 @@ from brian_lda.simulation.event_driven import EventDrivenSpiking
 from brian_lda.simulation.mini_batch import DuSpikeLDASpiking, SemiSpikeLDASpiking
 from brian_lda.simulation.recording import EVERYTHING, Recording, Spikes
 from brian_lda.simulation.recording_file import read_recording, write_recording
-from brian_lda.simulation.replay import replay_tokens
 from brian_lda.simulation.spike_cgs import SpikeCGSSpiking
 
 __all__ = [
@@ -21,6 +20,5 @@ __all__ = [
     "SpikeCGSSpiking",
     "Spikes",
     "read_recording",
-    "replay_tokens",
     "write_recording",
 ]
