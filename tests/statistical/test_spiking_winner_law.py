@@ -151,7 +151,7 @@ def run_static(weights, inhibition, words, *, seed, simulator="standalone", reco
         values,
         {"words": words.astype(np.int32), "documents": np.zeros(len(words), np.int32)},
         dt=inhibition.dt,
-        seed=seed,
+        streams=(np.zeros(1, np.int64), np.array([seed])),
     )
     topics = {"topics": np.arange(n_topics)}
     return result["winners.i"], read_window(result, recording, everything, topics, inhibition.dt)

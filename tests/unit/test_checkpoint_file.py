@@ -49,7 +49,7 @@ def test_timed_checkpoints_take_at_most_a_twentieth_of_the_time(tmp_path, monkey
 
     monkeypatch.setattr(saving, "write_checkpoint", slow_write)
     model = type("Model", (), {"seed_": 0, "history_": []})()
-    model.trainer_ = type("Trainer", (), {"state": staticmethod(dict)})()
+    model.trainer_ = type("Trainer", (), {"state": staticmethod(dict), "keeper": None})()
     about = {"config": {}, "corpus": {}, "versions": {}}
     saver = saving.CheckpointSaver(tmp_path / "c.h5", about, "10s")
     for iteration in range(1, 1001):

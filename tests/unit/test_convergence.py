@@ -92,7 +92,7 @@ def test_a_fit_without_max_iter_ends_by_itself(estimator, bars):
     last = model.history_[-1]
     assert "converged: from pass" in last["stopped"] and model.n_iter_ < model.max_iterations_
     per_pass = model.trainer_.iterations_per_pass
-    assert model.max_iterations_ == 100 * per_pass
+    assert model.max_iterations_ == (200 if estimator is EdSpikeLDA else 100) * per_pass
     assert per_pass == (60 if hasattr(model, "batch_size") else 1)  # mini-batches of one document
     looks = [r for r in model.history_ if "training_perplexity" in r]
     assert [r["iteration"] // per_pass for r in looks] == list(look_passes(100)[: len(looks)])
@@ -143,4 +143,4 @@ def test_the_bar_counts_to_the_bound_and_ends_with_the_reason(bars, capsys):
     bar = ProgressBar()
     model = EdSpikeLDA(n_topics=6, random_state=0, callbacks=[bar]).fit(bars)
     written = capsys.readouterr().err
-    assert model.history_[-1]["stopped"] in written and "/100 [" in written
+    assert model.history_[-1]["stopped"] in written and "/200 [" in written

@@ -25,6 +25,7 @@ from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.simulation import (
     DuSpikeLDASpiking,
     EventDrivenSpiking,
+    Recording,
     SemiSpikeLDASpiking,
     SpikeCGSSpiking,
     standalone,
@@ -55,7 +56,7 @@ def folder(monkeypatch, tmp_path):
 
     def folder(network, layers=()):
         with pytest.raises(FolderFound) as caught:
-            network.network._simulator(layers)
+            network.network._simulator(Recording(layers) if layers else None)
         return caught.value.args[0]
 
     return folder
@@ -194,7 +195,7 @@ def test_samplers_of_like_corpora_share_a_program(folder):
 
 def key(change=lambda net: None, wire=ed_spike_lda.wire, **sizes) -> str:
     """Of a network that a script of a user has changed."""
-    device = standalone.CPPStandaloneDevice()
+    device = standalone.CircuitDevice()
     with standalone.brian_device(device):
         net = wire(Sizes(**{"n_words": 4, "n_docs": 3, "n_topics": 2, "capacity": 10} | sizes))
         change(net)

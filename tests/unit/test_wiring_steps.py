@@ -49,14 +49,14 @@ def of_words(model):
     return model.trainer_.algorithm.words.M__alpha
 
 
-def test_initial_weights_of_ed_spike_lda_weigh_as_much_as_what_is_learnt_after_0_8_passes(corpus):
-    """zeta (1 + n/n_0)^-40 is 1 there."""
+def test_initial_weights_of_ed_spike_lda_weigh_as_much_as_what_is_learnt_after_1_6_passes(corpus):
+    """zeta (1 + n/n_0)^-160 is 1 there."""
     step = event_word_step(5, corpus.n_words, corpus.n_tokens, smoothed=True)
     model = EdSpikeLDA(n_topics=5, random_state=0, topic_word_prior=0.0, word_step=step)
     shares = initial_shares(model, corpus, 2, of_network)
-    n_0 = 0.8 / ((corpus.n_words * math.exp(1.5)) ** (1 / 40) - 1)  # in passes
+    n_0 = 1.6 / ((corpus.n_words * math.exp(1.5)) ** (1 / 160) - 1)  # in passes
     for passes, share in zip((1, 2), shares, strict=True):
-        expected = corpus.n_words * math.exp(1.5) * (1 + passes / n_0) ** -40
+        expected = corpus.n_words * math.exp(1.5) * (1 + passes / n_0) ** -160
         assert share == pytest.approx(expected, rel=0.6)  # topic neurons fire more or less often
 
 
@@ -68,9 +68,9 @@ def test_in_mini_batches_they_fade_within_a_fifth_of_a_pass_or_a_pass(estimator,
     assert batches == pytest.approx(60 * passes, rel=0.12)
 
 
-def test_word_synapses_average_over_the_last_20th_or_40th_of_their_neurons_life(corpus):
+def test_word_synapses_average_over_the_last_20th_or_160th_of_their_neurons_life(corpus):
     for step, c in (
-        (event_word_step(5, corpus.n_words, corpus.n_tokens, smoothed=True), 40),
+        (event_word_step(5, corpus.n_words, corpus.n_tokens, smoothed=True), 160),
         (batch_word_step(5, corpus.n_words, corpus.n_tokens), 20),
     ):
         for n in (1e3, 1e6, 1e9):  # spikes: no floor, no power but 1
