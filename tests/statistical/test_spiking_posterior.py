@@ -20,7 +20,7 @@ from enumerated_posterior import (
     p_value,
     semi_posterior,
 )
-from scipy import sparse
+from scipy import sparse, stats
 
 from brian_lda.circuit.inhibition import Poisson
 from brian_lda.parameters import BatchParameters
@@ -88,7 +88,7 @@ def test_spike_cgs_without_negative_phase_fails():
     assert spike_cgs_p_value("sequential", faulty=True) < FAULT_P
 
 
-def semi_p_value(*, faulty=False, n_docs=64, T=400, thinning=10):
+def semi_p_value(*, seed, faulty=False, n_docs=64, T=400, thinning=10):
     """Copies of one document, side by side in a mini-batch: their chains are independent."""
     words, lamda, phi = SEMI["K=3"]
     K, V = phi.shape
@@ -98,7 +98,7 @@ def semi_p_value(*, faulty=False, n_docs=64, T=400, thinning=10):
     parameters = BatchParameters(
         n_topics=K, doc_topic_prior=lamda, topic_word_prior=0.0, local_iterations=T
     )
-    network = SemiSpikeLDASpiking(parameters, V, seed=6, n_training_tokens=1)
+    network = SemiSpikeLDASpiking(parameters, V, seed=seed, n_training_tokens=1)
     first = {"M__alpha": np.log(phi), "n_spikes": np.zeros(K), "n_updates": np.zeros(1, int)}
     network.set_state(first)
     if faulty:
@@ -110,8 +110,10 @@ def semi_p_value(*, faulty=False, n_docs=64, T=400, thinning=10):
 
 
 def test_semi_cgs_samples_the_enumerated_posterior():
-    assert semi_p_value() > SMALLEST_P
+    """Eight runs together (Fisher): one alone is below 0.001 now and then, as seed 6 is."""
+    p_values = [semi_p_value(seed=seed) for seed in range(6, 14)]
+    assert stats.combine_pvalues(p_values).pvalue > SMALLEST_P
 
 
 def test_semi_cgs_without_negative_phase_fails():
-    assert semi_p_value(faulty=True) < FAULT_P
+    assert semi_p_value(seed=6, faulty=True) < FAULT_P
