@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Iteration = Literal["pass", "sweep", "mini-batch"]
 Prior = Literal["map", "variational", "sampler", "none"]
-Counter = Literal["word", "document"]
 
 # "lambda and varphi are offset by +0.5 for VI and +1 for MAP, including our SpikeLDA" (Sec. 4)
 PRIOR_OFFSETS: dict[Prior, float] = {"map": 1.0, "variational": 0.5, "sampler": 0.0}
@@ -53,8 +52,6 @@ class Algorithm:
         Keeps the last topic of each token (of the corpus, or of the mini-batch).
     has_biases : bool
         Keeps b_z beside the weights [Tab. 1(b)].
-    counters : tuple of {"word", "document"}
-        Synapses that count spikes until the mini-batch ends: N_zw of words, C_zd of documents.
     """
 
     name: str
@@ -66,7 +63,6 @@ class Algorithm:
     prior: Prior
     remembers_topics: bool = False
     has_biases: bool = False
-    counters: tuple[Counter, ...] = ()
 
     @property
     def option(self) -> str:
@@ -135,14 +131,14 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         "brian_lda.estimators.du_spike_lda.DuSpikeLDA",
         "brian_lda.reference.du_spike_lda.DuSpikeLDAReference",
         "brian_lda.models.du_spike_lda",
-        "mini-batch", "map", counters=("word", "document"),
+        "mini-batch", "map",
     ),
     Algorithm(
         "semi_spike_lda", "semi-SpikeLDA",
         "brian_lda.estimators.semi_spike_lda.SemiSpikeLDA",
         "brian_lda.reference.semi_spike_lda.SemiSpikeLDAReference",
         "brian_lda.models.semi_spike_lda",
-        "mini-batch", "sampler", remembers_topics=True, counters=("word",),
+        "mini-batch", "sampler", remembers_topics=True,
     ),
     Algorithm(
         "cgs", "CGS",

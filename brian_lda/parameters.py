@@ -196,7 +196,8 @@ class BatchParameters:
         Step of M^alpha. RobbinsMonro counts the spikes of each topic neuron and adds up its eta
         over the batch; RMSProp is the paper's.
     doc_step : RobbinsMonro or RMSProp
-        Step of M^beta of du-SpikeLDA; n counts the local iterations.
+        Step of M^beta of du-SpikeLDA. RobbinsMonro moves it with each token; eta and n count in
+        passes through the document. RMSProp, the paper's, moves it once a local iteration.
     integrator : {"flow", "euler"}
     """
 

@@ -1,8 +1,16 @@
 r"""du-SpikeLDA as printed: Euler steps with RMSProp for M^alpha and M^beta.
 
-Xiao, Chen & Zhu (AAAI 2018), Remark 2 and appendix "Adaptive step size schedule". The network, the
-equations and the deviations are those of `du_spike_lda`, but for the two rules (S) and (D). They
-stand here literally, in the weights M, with v the running mean square of their directions.
+Xiao, Chen & Zhu (AAAI 2018), Remark 2 and appendix "Adaptive step size schedule". The network and
+the deviations are those of `du_spike_lda`, but for the two rules. (S) stands here literally, in the
+weights M, with v the running mean square of its directions. M^beta waits as M^alpha does: within a
+local iteration it holds still, and every document synapse counts the winners into its eligibility
+C_zd. With its document's last token, the N_d-th, it moves by the average of (3b), called (D):
+
+.. math:: M^\beta_{zd} \leftarrow M^\beta_{zd} + \eta\Big[\frac{C_{zd} + \lambda_z - 1}{N_d}
+          e^{-M^\beta_{zd}} - \frac1\kappa - \frac1{N_d}\Big]
+
+The document neuron counts its own spikes and knows N_d, so the end of an iteration is a local
+matter.
 """
 
 from __future__ import annotations

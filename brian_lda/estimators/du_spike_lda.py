@@ -75,7 +75,7 @@ class DuSpikeLDA(MiniBatchModel):
         max_passes: int = 100,
         tol: float = 0.005,
         batch_size: int | None = None,
-        local_iterations: int = 10,
+        local_iterations: int = 5,
         word_step: BatchStepRule | None = None,
         doc_step: BatchStepRule | None = None,
         integrator: str = "flow",

@@ -79,7 +79,7 @@ def race_account(
         counts += 1.0 if kind.has_biases else 0.0
         writes = counts * (1.0 + recalled) + 1.0  # each one less and one more; z
     elif in_batches:
-        writes = 1.0 + K / doc_length  # C_zd; M^beta at the end of a local iteration
+        writes = float(K)  # M^beta of d
     else:
         of_winner = 3.0 if kind.prior == "map" else 2.0  # m, a, and what the prior of Phi brings
         writes = K + (of_winner if gauge else float(V))  # M^beta of d; the winner's, or its M^alpha

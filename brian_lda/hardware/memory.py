@@ -6,7 +6,7 @@ corpus                  the tokens or counts that must stay: batch algorithms ne
 assignments             the topic of every token (SpikeCGS), or of a mini-batch's (semi)
 weights                 M^alpha, K V, with what the step rule keeps per synapse; b in SpikeCGS
 eligibility             what du- and semi-SpikeLDA count until the mini-batch ends: N_zw, a counter
-                        for each word synapse, and C_zd in du-SpikeLDA
+                        for each word synapse
 local weights           M^beta: K D (SpikeCGS, ed-SpikeLDA, ed-SpikePLSI) or K times the
                         mini-batch (du-, semi-SpikeLDA)
 ======================  ==================================================================
@@ -90,8 +90,7 @@ def algorithm_memory(
     biases = n_topics if kind.has_biases else 0  # b_z [Tab. 1(b)]
     weights = (n_topics * n_words * (1 + word_state_values) + biases) * weight_bytes
     local = n_topics * docs * (1 + doc_state_values) * weight_bytes
-    counting = {"word": n_words, "document": docs}
-    eligibility = n_topics * sum(counting[layer] for layer in kind.counters) * COUNTER_BYTES
+    eligibility = n_topics * n_words * COUNTER_BYTES if kind.iteration == "mini-batch" else 0
     return Memory(
         algorithm,
         float(corpus),

@@ -1,15 +1,20 @@
-r"""du-SpikeLDA (Remark 2) at rate level: ed-SpikeLDA's rule, averaged over a mini-batch.
+r"""du-SpikeLDA (Remark 2) at rate level: ed-SpikeLDA with M^alpha updated once a mini-batch.
 
-For each document of the mini-batch, 2T local iterations: all its tokens draw their topic from
-softmax(M^alpha_zw + M^beta_zd) with the weights held, then M^beta moves by the average of
-Eq. (MAP discrete dynamics) over these N_d tokens, whose C_zd fell to topic z:
+For each document of the mini-batch, 2T local iterations over its tokens, each of which draws its
+topic z from softmax(M^alpha_zw + M^beta_zd). M^beta then moves in one of two ways:
 
-.. math:: M^\beta_{zd} \leftarrow M^\beta_{zd} + \eta\Big[\frac{C_{zd} + \lambda_z - 1}{N_d}
-          e^{-M^\beta_{zd}} - \frac1\kappa - \frac1{N_d}\Big]
+`RobbinsMonro`  with each token, by Eq. (MAP discrete dynamics) as in ed-SpikeLDA,
+
+                .. math:: M^\beta_{zd} \leftarrow M^\beta_{zd} + \eta\Big[\big(h_z +
+                          \tfrac{\lambda_z - 1}{N_d}\big) e^{-M^\beta_{zd}} - \tfrac1\kappa
+                          - \tfrac1{N_d}\Big]
+
+`RMSProp`       at the end of a local iteration, by the average of that equation over its N_d
+                tokens, whose C_zd fell to topic z: the paper's steps.
 
 The assignments of the last T local iterations are counted into N_zw, and M^alpha makes one
 averaged update (`word_weights`). The paper does not say how local iterations and averaging
-interleave; this is our reading. M^beta starts at N(1, 1) for each visit of a document.
+interleave; these are our readings. M^beta starts at N(1, 1) for each visit of a document.
 """
 
 from __future__ import annotations
@@ -25,6 +30,9 @@ from brian_lda.reference.document_batch import BatchTokens
 from brian_lda.reference.mini_batch import MiniBatchReference
 from brian_lda.reference.plasticity import robbins_monro
 from brian_lda.reference.random_streams import substream_state, uniform
+from brian_lda.step_rules import RobbinsMonro
+
+ROBBINS_MONRO = RobbinsMonro().kernel_rule[0]
 
 
 class DuSpikeLDAReference(MiniBatchReference):
@@ -54,83 +62,138 @@ class DuSpikeLDAReference(MiniBatchReference):
     def _follow(
         self, rates: np.ndarray, doc: np.ndarray, winners: np.ndarray, M__beta: np.ndarray
     ) -> np.ndarray:
-        """The weights are held in a local iteration and move after it."""
-        K, kappa = self.parameters.n_topics, (self.parameters.doc_topic_prior - 1.0).sum()
+        K, prior = self.parameters.n_topics, self.parameters.doc_topic_prior - 1.0
+        rule, is_flow = self.parameters.doc_step.kernel_rule, self.parameters.integrator == "flow"
+        N_d = np.bincount(doc, minlength=len(M__beta))
+        a = 1.0 / prior.sum() + 1.0 / np.maximum(N_d, 1)
         p = np.empty((*winners.shape, K))
-        exp_beta, v = np.exp(M__beta), np.zeros(M__beta.shape)
+        exp_beta, v, C_zd = np.exp(M__beta), np.zeros(M__beta.shape), np.zeros(M__beta.shape)
+        n_seen = np.zeros(len(M__beta), np.int64)
         for n, row in enumerate(winners):
-            p[n] = rates * exp_beta[doc]
-            for d in np.unique(doc):
-                C_z = np.bincount(row[doc == d], minlength=K).astype(np.float64)
-                n_tokens = int(C_z.sum())
-                delayed_document_update(
-                    exp_beta[d], v[d], C_z, self.parameters.doc_topic_prior - 1.0,
-                    1.0 / kappa + 1.0 / n_tokens, n_tokens, n, K,
-                    self.parameters.doc_step.kernel_rule, self.parameters.integrator == "flow",
-                )  # fmt: skip
+            for i, (d, z) in enumerate(zip(doc, row, strict=True)):
+                p[n, i] = rates[i] * exp_beta[d]
+                if rule[0] == ROBBINS_MONRO:
+                    document_update(exp_beta[d], z, prior, a[d], N_d[d], n_seen[d], rule, is_flow)
+                C_zd[d, z] += 1.0
+                n_seen[d] += 1
+                if rule[0] != ROBBINS_MONRO and n_seen[d] % N_d[d] == 0:
+                    delayed_document_update(
+                        exp_beta[d], v[d], C_zd[d], prior, a[d], N_d[d], rule, is_flow
+                    )
+                    C_zd[d] = 0.0
         return p
 
 
 @njit(cache=True)
-def delayed_document_update(p, v, C_z, prior, a, n_tokens, n, n_topics, rule, is_flow):
-    """The averaged M^beta rule for one document, on p = exp M^beta [topic]."""
-    for k in range(n_topics):
-        c = (C_z[k] + prior[k]) / n_tokens
-        if rule[0] == 0:  # RobbinsMonro, in units of the relaxation time 1/a
-            eta = robbins_monro(n, rule[1], rule[2], rule[3], rule[4]) / a
-        else:  # RMSProp
+def document_update(p, z, prior, a, n_tokens, n, rule, is_flow):
+    """Eq. (MAP discrete dynamics) for the n-th token of a document, won by z, on p = exp M^beta.
+
+    Steps and n count in passes through the document, steps in units of the relaxation time 1/a.
+    """
+    number = p.dtype.type  # float32 in the kernel below
+    eta = robbins_monro(n / n_tokens, rule[1], rule[2], rule[3], rule[4]) / n_tokens / a
+    if is_flow:
+        fade, gain = number(np.exp(-a * eta)), -np.expm1(-a * eta) / a
+        drive = number(gain / n_tokens)
+        for k in range(p.shape[0]):
+            p[k] = fade * p[k] + drive * number(prior[k])
+        p[z] += number(gain)
+    else:
+        for k in range(p.shape[0]):
+            if p[k] > 0.0:  # not a lane that pads the topics
+                c = (1.0 if k == z else 0.0) + prior[k] / n_tokens
+                p[k] = number(max(min(p[k] * np.exp(eta * (c / p[k] - a)), 1e30), 1e-30))
+
+
+@njit(cache=True)
+def delayed_document_update(p, v, C_z, prior, a, n_tokens, rule, is_flow):
+    """The average of that rule over a local iteration, with RMSProp."""
+    for k in range(p.shape[0]):
+        if p[k] > 0.0:
+            c = (C_z[k] + prior[k]) / n_tokens
             g = c / p[k] - a
             v[k] = rule[2] * v[k] + (1.0 - rule[2]) * g * g
             eta = rule[1] / np.sqrt(v[k] + rule[3])
-        if is_flow:
-            fade = np.exp(-a * eta)
-            p[k] = fade * p[k] + (1.0 - fade) * c / a
-        else:
-            p[k] *= np.exp(eta * (c / p[k] - a))
-        p[k] = max(min(p[k], 1e30), 1e-30)  # float32 rates; only an Euler step gets there
+            if is_flow:
+                fade = np.exp(-a * eta)
+                p[k] = fade * p[k] + (1.0 - fade) * c / a
+            else:
+                p[k] *= np.exp(eta * (c / p[k] - a))
+            p[k] = max(min(p[k], 1e30), 1e-30)  # float32 rates; only an Euler step gets there
 
 
 @njit(cache=True, fastmath={"nsz", "arcp", "contract", "reassoc"})
-def _draw_document(local_word, count, rates, p, n_topics, C_z, N_zw, is_kept, rate, stream):
-    """Every token of the document draws its topic with the weights held."""
-    for j in range(local_word.shape[0]):
-        word_rate = rates[local_word[j]]
-        kept_counts = N_zw[local_word[j]]
-        total = np.float32(0.0)
-        for k in range(rate.shape[0]):
-            r = word_rate[k] * p[k]
-            rate[k] = r
-            total += r
-        for _ in range(count[j]):
-            z = draw_from_blocks(rate, total, n_topics, stream)
-            C_z[z] += 1.0
-            if is_kept:
-                kept_counts[z] += 1
+def _excite(word_rate, p, rate):
+    """exp(u) of every topic, and their sum."""
+    total = np.float32(0.0)
+    for k in range(rate.shape[0]):
+        r = word_rate[k] * p[k]
+        rate[k] = r
+        total += r
+    return total
+
+
+@njit(cache=True)
+def _iterate_token_by_token(
+    local_word, count, rates, p, prior, a, n_tokens, n_topics, T, rule, is_flow, N_zw, stream
+):
+    """2T local iterations of a document whose synapses move with each token."""
+    p = p.astype(np.float32)
+    rate = np.empty(p.shape[0], np.float32)
+    n = 0
+    for iteration in range(2 * T):
+        for j in range(local_word.shape[0]):
+            for _ in range(count[j]):
+                total = _excite(rates[local_word[j]], p, rate)
+                z = draw_from_blocks(rate, total, n_topics, stream)
+                document_update(p, z, prior, a, n_tokens, n, rule, is_flow)
+                n += 1
+                if iteration >= T:
+                    N_zw[local_word[j], z] += 1
+
+
+@njit(cache=True)
+def _iterate_delayed(
+    local_word, count, rates, p, prior, a, n_tokens, n_topics, T, rule, is_flow, N_zw, stream
+):
+    """2T local iterations of a document whose synapses move at the end of each."""
+    v, C_z, rate = np.zeros(p.shape[0]), np.zeros(p.shape[0]), np.empty(p.shape[0], np.float32)
+    for iteration in range(2 * T):
+        p32 = p.astype(np.float32)
+        C_z[:] = 0.0
+        for j in range(local_word.shape[0]):
+            total = _excite(rates[local_word[j]], p32, rate)
+            for _ in range(count[j]):
+                z = draw_from_blocks(rate, total, n_topics, stream)
+                C_z[z] += 1.0
+                if iteration >= T:
+                    N_zw[local_word[j], z] += 1
+        delayed_document_update(p, v, C_z, prior, a, n_tokens, rule, is_flow)
 
 
 @njit(cache=True, parallel=True)
 def _local_iterations(
     start, local_word, count, rates, prior, n_topics, T, seed, rule, is_flow, N_zw
 ):
-    width = rates.shape[1]
-    kappa = prior.sum()
     for d in prange(start.shape[0] - 1):
         stream = np.empty(1, np.uint64)
         stream[0] = substream_state(seed, d)
         entries = slice(start[d], start[d + 1])
         n_tokens = count[entries].sum()
         if n_tokens > 0:
-            p, v, C_z = np.zeros(width), np.zeros(width), np.zeros(width)
-            p32, rate = np.zeros(width, np.float32), np.empty(width, np.float32)
+            p = np.zeros(rates.shape[1])
             for k in range(n_topics):  # M^beta ~ N(1, 1), by Box and Muller
                 radius = np.sqrt(-2.0 * np.log(1.0 - uniform(stream)))
                 p[k] = np.exp(1.0 + radius * np.cos(2.0 * np.pi * uniform(stream)))
-            a = 1.0 / kappa + 1.0 / n_tokens
-            for n in range(2 * T):
-                C_z[:] = 0.0
-                p32[:] = p
-                _draw_document(
-                    local_word[entries], count[entries], rates, p32, n_topics,
-                    C_z, N_zw[get_thread_id()], n >= T, rate, stream,
+            a = 1.0 / prior.sum() + 1.0 / n_tokens
+            words, own, counted = local_word[entries], count[entries], N_zw[get_thread_id()]
+            if rule[0] == ROBBINS_MONRO:
+                _iterate_token_by_token(
+                    words, own, rates, p, prior, a, n_tokens, n_topics, T, rule, is_flow,
+                    counted, stream,
                 )  # fmt: skip
-                delayed_document_update(p, v, C_z, prior, a, n_tokens, n, n_topics, rule, is_flow)
+            else:
+                _iterate_delayed(
+                    words, own, rates, p, prior, a, n_tokens, n_topics, T, rule, is_flow,
+                    counted, stream,
+                )  # fmt: skip

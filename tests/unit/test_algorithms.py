@@ -115,7 +115,7 @@ def test_a_sixth_network_needs_no_other_table(monkeypatch):
         "sixth", "Sixth", "brian_lda.estimators.semi_spike_lda.SemiSpikeLDA",
         "brian_lda.reference.semi_spike_lda.SemiSpikeLDAReference",
         "brian_lda.models.semi_spike_lda", "mini-batch", "sampler",
-        remembers_topics=True, counters=("word",),
+        remembers_topics=True,
     )  # fmt: skip
     for name, table in (("ALGORITHMS", ALGORITHMS), ("SPIKING", SPIKING)):
         for module in list(sys.modules.values()):

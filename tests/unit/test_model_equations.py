@@ -12,7 +12,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from brian2 import StateMonitor, prefs, seed
-from brian_lda.models import du_spike_lda
+from brian_lda.models import du_spike_lda, du_spike_lda_paper
 
 from brian_lda.circuit import circuit
 from brian_lda.circuit.inhibition import Poisson, Race
@@ -147,11 +147,23 @@ def test_a_token_keeps_its_topic_until_it_has_another_and_gives_its_count_back_o
         np.testing.assert_allclose(held(net, "topics.c", (K,)), c - [0, 1, 0], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("file", ["du_spike_lda", "du_spike_lda_paper"])
-def test_a_document_counts_its_own_tokens_and_iterations(file):
+def test_a_document_counts_its_own_tokens():
+    """du-SpikeLDA: whatever the others have seen; its step counts in passes through itself."""
+    step = RobbinsMonro(0.7, offset=2.0, power=1.0)
+    N_d, shown = np.array([2, 3, 4]), np.zeros(D, int)
+    parameters = BatchParameters(K, np.full(K, 1.5), doc_step=step)
+    net = du_spike_lda.build(V, D, K, parameters=parameters, capacity=8, doc_lengths=N_d)
+    for docs in ([0, 1, 1], [2, 2, 2, 0, 0], [2, 1]):
+        net.present(np.zeros(len(docs), int), docs)
+        shown += np.bincount(docs, minlength=D)
+        np.testing.assert_array_equal(held(net, "documents.n_beta", (D,)), shown)
+        eta = 0.7 / (1 + shown / N_d / 2.0) / N_d
+        np.testing.assert_allclose(held(net, "documents.eta", (D,)), eta, rtol=1e-14)
+
+
+def test_a_document_counts_its_own_tokens_and_iterations():
     """A local iteration of a document ends with its N_d-th token, whatever the others have seen."""
-    model = import_module(f"brian_lda.models.{file}")
-    net = model.build(V, D, K, capacity=8, doc_lengths=[2, 3, 4])
+    net = du_spike_lda_paper.build(V, D, K, capacity=8, doc_lengths=[2, 3, 4])
     shown = np.zeros(D, int)
     for docs in ([0, 1, 1], [2, 2, 2, 0, 0], [2, 1]):
         net.present(np.zeros(len(docs), int), docs)
@@ -162,7 +174,7 @@ def test_a_document_counts_its_own_tokens_and_iterations(file):
 
 
 def test_a_document_of_one_token_moves_with_it_in_du_spike_lda():
-    """du-SpikeLDA: its iteration ends at once, with the step that was set before any spike."""
+    """du-SpikeLDA: one pass through it, with the step that was set before any spike."""
     lamda, eta, N_d = np.array([1.3, 1.1, 1.6]), 0.7, 1.0
     step = RobbinsMonro(eta, power=0.0)
     net = du_spike_lda.build(

@@ -14,6 +14,7 @@ from brian_lda.reference.document_batch import batch_tokens
 from brian_lda.reference.du_spike_lda import (
     DuSpikeLDAReference,
     delayed_document_update,
+    document_update,
 )
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
 from brian_lda.reference.word_weights import WordWeights
@@ -192,34 +193,51 @@ def test_rates_of_extreme_weights_stay_finite():
     np.testing.assert_allclose(rates[0, :K], np.exp([-10.0, 0.0, -10.0]), rtol=1e-5)
 
 
+def document(n_tokens=6):
+    """lambda, a, lambda - 1 and M^beta of a document, and p = exp M^beta with lanes that pad."""
+    lamda, M = [1.3, 2.0, 1.1], [0.3, -0.8, 1.4]
+    prior, p = np.zeros(padded(K)), np.zeros(padded(K))
+    prior[:K], p[:K] = np.array(lamda) - 1, np.exp(M)
+    return lamda, 1 / (sum(lamda) - K) + 1 / n_tokens, prior, M, p
+
+
+@pytest.mark.parametrize("number", (np.float64, np.float32))  # the kernel draws from float32
 @pytest.mark.parametrize("integrator", ("euler", "flow"))
-@pytest.mark.parametrize(
-    "rule", (RobbinsMonro(0.6, 2.0, 0.8, 0.2), RMSProp(0.3, 0.6, 1e-3)), ids=("rm", "rmsprop")
-)
-def test_delayed_update_of_a_document(rule, integrator):
-    """Eq. (MAP discrete dynamics) averaged over the N_d tokens of a document."""
-    lamda, N_d = [1.3, 2.0, 1.1], 6
-    kappa = sum(lamda) - K
-    a = 1 / kappa + 1 / N_d
-    prior = np.zeros(padded(K))
-    prior[:K] = np.array(lamda) - 1
-    p, v = np.zeros(padded(K)), np.zeros(padded(K))
-    M, u = [0.3, -0.8, 1.4], [0.0] * K
-    p[:K] = np.exp(M)
-    for n, C in enumerate(([4, 1, 1], [2, 0, 4], [0, 6, 0])):
+def test_update_of_a_document_with_each_token(integrator, number):
+    """Eq. (MAP discrete dynamics); steps and n in passes through the N_d tokens of a document."""
+    rule, N_d = RobbinsMonro(2.5, 2.0, 0.8, 0.2), 6
+    lamda, a, prior, M, p = document(N_d)
+    p = p.astype(number)
+    for n, winner in enumerate((0, 0, 2, 1, 2, 2, 2, 0)):
+        document_update(p, winner, prior, a, N_d, n, rule.kernel_rule, integrator == "flow")
+        eta = max(rule.scale * (1 + n / N_d / rule.offset) ** -rule.power, rule.floor) / N_d / a
+        for z in range(K):
+            c = (z == winner) + (lamda[z] - 1) / N_d
+            if integrator == "euler":
+                M[z] += eta * (c * exp(-M[z]) - a)
+            else:
+                M[z] = log(exp(-a * eta) * exp(M[z]) + (1 - exp(-a * eta)) * c / a)
+        atol = SAME_FORMULA if number is np.float64 else 1e-5  # 8 roundings of 6e-8, amplified
+        np.testing.assert_allclose(np.log(p[:K]), M, rtol=0, atol=atol)
+        assert p.dtype == number
+        assert not p[K:].any()
+
+
+@pytest.mark.parametrize("integrator", ("euler", "flow"))
+def test_delayed_update_of_a_document(integrator):
+    """Eq. (MAP discrete dynamics) averaged over the N_d tokens of a document, with RMSProp."""
+    rule, N_d = RMSProp(0.3, 0.6, 1e-3), 6
+    lamda, a, prior, M, p = document(N_d)
+    v, u = np.zeros(padded(K)), [0.0] * K
+    for C in ([4, 1, 1], [2, 0, 4], [0, 6, 0]):
         C_z = np.zeros(padded(K))
         C_z[:K] = C
-        delayed_document_update(
-            p, v, C_z, prior, a, N_d, n, K, rule.kernel_rule, integrator == "flow"
-        )
+        delayed_document_update(p, v, C_z, prior, a, N_d, rule.kernel_rule, integrator == "flow")
         for z in range(K):
             c = (C[z] + lamda[z] - 1) / N_d
-            if isinstance(rule, RobbinsMonro):
-                eta = max(rule.scale * (1 + n / rule.offset) ** -rule.power, rule.floor) / a
-            else:
-                g = c * exp(-M[z]) - a
-                u[z] = rule.decay * u[z] + (1 - rule.decay) * g**2
-                eta = rule.eta / sqrt(u[z] + rule.epsilon)
+            g = c * exp(-M[z]) - a
+            u[z] = rule.decay * u[z] + (1 - rule.decay) * g**2
+            eta = rule.eta / sqrt(u[z] + rule.epsilon)
             if integrator == "euler":
                 M[z] += eta * (c * exp(-M[z]) - a)
             else:
