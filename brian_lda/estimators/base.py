@@ -22,6 +22,7 @@ from brian_lda.estimators.brian2_options import network_options
 from brian_lda.estimators.checkpoint import Checkpoint
 from brian_lda.estimators.convergence import Convergence
 from brian_lda.estimators.model_file import load_model, save_model
+from brian_lda.estimators.sources import as_source
 from brian_lda.estimators.trainers import Trainer, restore
 from brian_lda.evaluation import HeldOutScore, fold_in, heldout_perplexity, top_words
 from brian_lda.parameters import check_n_topics, check_word_prior, dirichlet_vector
@@ -386,21 +387,3 @@ class TopicModel(TransformerMixin, BaseEstimator):
 
     def _more_tags(self) -> dict[str, Any]:  # scikit-learn < 1.6
         return {"X_types": ["sparse", "2darray"], "requires_positive_X": True}
-
-
-def as_source(X: Any) -> Corpus | TokenStore:
-    """X as something with documents: itself, or a corpus around a matrix."""
-    if isinstance(X, (Corpus, TokenStore)):
-        return X
-    counts = as_counts(X)
-    return Corpus(counts, tuple(map(str, range(counts.shape[1]))))
-
-
-def in_memory(source: Corpus | TokenStore, algorithm: str) -> Corpus:
-    """The event-driven and batch algorithms visit single tokens, in passes over all of them."""
-    if isinstance(source, Corpus):
-        return source
-    raise ParameterError(
-        f"{algorithm} keeps all tokens at hand: it takes a Corpus, no TokenStore. For "
-        "corpora on disk use SemiSpikeLDA or DuSpikeLDA, or partial_fit."
-    )

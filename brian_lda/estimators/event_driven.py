@@ -15,8 +15,9 @@ from brian_lda.automatic_steps import (
 )
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
-from brian_lda.estimators.base import TopicModel, as_source, in_memory
+from brian_lda.estimators.base import TopicModel
 from brian_lda.estimators.protocols import EventDrivenNetwork
+from brian_lda.estimators.sources import as_source, in_memory
 from brian_lda.estimators.spiking_options import chip_constraints, spiking_options
 from brian_lda.estimators.trainers import EventDrivenTrainer
 from brian_lda.initial_weights import initial_state, word_smoothing

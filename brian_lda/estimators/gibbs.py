@@ -9,9 +9,10 @@ import numpy as np
 
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
-from brian_lda.estimators.base import Callback, TopicModel, in_memory
+from brian_lda.estimators.base import Callback, TopicModel
 from brian_lda.estimators.learned_prior import BURN_IN, SweptPrior
 from brian_lda.estimators.protocols import Sampler
+from brian_lda.estimators.sources import in_memory
 from brian_lda.estimators.trainers import GibbsTrainer
 
 

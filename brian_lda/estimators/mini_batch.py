@@ -14,8 +14,9 @@ from brian_lda.automatic_steps import (
     stream_word_step,
 )
 from brian_lda.corpus import Corpus, TokenStore, document_batches
-from brian_lda.estimators.base import TopicModel, as_source
+from brian_lda.estimators.base import TopicModel
 from brian_lda.estimators.learned_prior import StreamedPrior
+from brian_lda.estimators.sources import as_source
 from brian_lda.estimators.spiking_options import spiking_options
 from brian_lda.estimators.trainers import MiniBatchTrainer
 from brian_lda.parameters import BatchParameters

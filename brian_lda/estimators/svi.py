@@ -12,8 +12,9 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
-from brian_lda.estimators.base import Callback, TopicModel, as_source
+from brian_lda.estimators.base import Callback, TopicModel
 from brian_lda.estimators.protocols import BatchUpdates
+from brian_lda.estimators.sources import as_source
 from brian_lda.estimators.trainers import MiniBatchTrainer
 from brian_lda.evaluation import effective_counts, variational_phi
 

@@ -6,7 +6,7 @@ import pytest
 from brian_lda import EdSpikeLDA, EdSpikePLSI, SemiSpikeLDA
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
-from brian_lda.estimators.base import as_source
+from brian_lda.estimators.sources import as_source
 from brian_lda.estimators.trainers import softmax_rows
 from brian_lda.hardware import pruning
 from brian_lda.hardware.checker import check_placement
