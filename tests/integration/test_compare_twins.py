@@ -13,6 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from brian_lda.models import ed_spike_lda, semi_spike_lda, spike_cgs
+from sklearn.base import clone
 
 from brian_lda import (
     DuSpikeLDA,
@@ -68,6 +69,14 @@ def test_the_winners_of_every_network_follow_its_twin(name, corpus):
     assert found.match.cosine.shape == (4,) == found.match_of_twins.cosine.shape
     assert str(found).startswith(found.verdict) and "winner law   holds" in str(found)
     assert not hasattr(model, "components_")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_network_compiled_follows_its_twin(name, corpus):
+    model = clone(MODELS[name]).set_params(brian2_options=None)
+    found = compare_twins(model, corpus, **FEW, law_tokens=4000)
+    assert found.law_holds and len(found.laws) == 2
+    assert max(law.weight_gap for law in found.laws) < 1e-6
 
 
 def changed(module, *replacements):
