@@ -92,27 +92,21 @@ def pytest_report_header(config):
 def pytest_configure(config):
     """Networks are made in less time; they are the same.
 
-    Compiled ones with less optimisation, also by subprocesses. A test of the program that users
-    get takes the fixture `users_compiler`. Inside Python, Brian looks up each statement in a cache
-    whose key takes longer to make than the statement: two thirds of the time until a network runs.
+    Inside Python, Brian looks up each statement in a cache whose key takes longer to make than the
+    statement: two thirds of the time until a network runs. For the quick tests, C++ is compiled
+    with less optimisation, by subprocesses as well; the complete ones have what users have.
     """
-    if os.name == "posix" and "CXX" not in os.environ and shutil.which("g++"):
-        os.environ["CXX"] = str(LIGHT_COMPILER)
     uncached = inspect.unwrap(translation.make_statements)
     translation.make_statements = generators.make_statements = uncached
+    has_gcc = os.name == "posix" and shutil.which("g++") and "CXX" not in os.environ
+    if has_gcc and not config.option.complete:
+        os.environ["CXX"] = str(LIGHT_COMPILER)
 
 
 def pytest_collection_finish(session):
     """What is there now stays: Brian collects garbage before every run, and need not look at it."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture
-def users_compiler(monkeypatch):
-    """Compiled networks are optimised as they are for users."""
-    if os.environ.get("CXX") == str(LIGHT_COMPILER):
-        monkeypatch.delenv("CXX")
 
 
 @pytest.fixture(scope="session")

@@ -53,6 +53,7 @@ MODELS = {
 }  # fmt: skip
 
 
+@pytest.mark.complete(but="du_spike_lda")
 @pytest.mark.parametrize("name", MODELS)
 def test_the_winners_of_every_network_follow_its_twin(name, corpus):
     model = MODELS[name]
@@ -103,6 +104,7 @@ def test_a_forgotten_negative_phase_is_found(corpus, monkeypatch):
     assert "BROKEN" in str(found)
 
 
+@pytest.mark.complete
 def test_a_forgotten_negative_phase_of_semi_spike_lda_is_found(corpus, monkeypatch):
     wrong = changed(semi_spike_lda, ("p -= h_old_post", "p -= 0*h_old_post"))
     monkeypatch.setattr(mini_batch, "model_for", lambda name, parameters: wrong)
@@ -110,6 +112,7 @@ def test_a_forgotten_negative_phase_of_semi_spike_lda_is_found(corpus, monkeypat
     assert found.winner_p < BROKEN and found.verdict == "DIFFER"
 
 
+@pytest.mark.complete
 def test_a_forgotten_prior_is_found(monkeypatch):
     """Rare words show it: without the prior, a word stays with the topic that won it first."""
     rng = np.random.default_rng(0)
@@ -142,6 +145,7 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.complete
 def test_the_script_writes_a_page_and_compares_with_the_independent_sampler(tmp_path):
     folder, out = tmp_path / "small", tmp_path / "out"
     write_uci(load_corpus("bars", grid=2, n_docs=20, doc_length=6, seed=0), folder)

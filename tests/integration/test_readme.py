@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.complete
 def test_the_python_example_runs(tmp_path, monkeypatch, capsys):
     example, _ = re.findall(r"```python\n(.*?)```", README, re.S)
     monkeypatch.chdir(tmp_path)
