@@ -1,8 +1,8 @@
 """Which tests run and on how many cores, and fixtures that several files share.
 
 `python -m pytest` runs the quick tests on all cores, `python -m pytest --complete` all but the long
-ones. Files that are named run whole, in one process. `-n`, `-m`, `-k`, `-s` and `--pdb` mean what
-they always mean.
+ones. Files that are named run whole, in one process; so do tests whose lines are counted, unless
+-n says otherwise. `-n`, `-m`, `-k`, `-s` and `--pdb` mean what they always mean.
 """
 
 from __future__ import annotations
@@ -40,10 +40,14 @@ def pytest_cmdline_main(config):
     option.complete |= "complete" in option.markexpr
     option.markexpr = option.markexpr or "not long"
     watched = option.usepdb or option.capture == "no" or option.collectonly
+    counted = getattr(option, "cov_source", None)  # pytest-cov has looked for -n before
     is_worker = hasattr(config, "workerinput")
     # numprocesses is None without -n, and not there without xdist.
-    if getattr(option, "numprocesses", 1) is None and not (chosen or watched or is_worker):
-        option.numprocesses, option.dist = n_workers(), "loadfile"
+    if getattr(option, "numprocesses", 0) is None:
+        alone = chosen or watched or counted or is_worker
+        option.numprocesses = None if alone else n_workers()
+    if getattr(option, "numprocesses", 0) and option.dist == "no":
+        option.dist = "loadfile"  # tests of a file share programs
         option.loadscopereorder = False  # as collected: the folder that takes longest comes first
 
 
