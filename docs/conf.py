@@ -7,8 +7,9 @@ import importlib.metadata
 import re
 from html import escape
 
-from docutils.nodes import SkipNode
+from docutils.nodes import SkipNode, image
 from docutils.utils.math import MathError, latex2mathml
+from sphinx.util import logging
 
 project = "brian_lda"
 author = "the brian_lda authors"
@@ -69,6 +70,13 @@ def keep_underscores(app, what, name, obj, options, lines):
     lines[:] = [re.sub(r"^(\w+)_ :", r"\1\\_ :", line) for line in lines]
 
 
+def miss_figures(app, doctree, docname):
+    """A notebook that was executed has drawn something; a warning here is an error in CI."""
+    if docname.startswith("notebooks/") and not any(doctree.findall(image)):
+        logging.getLogger(__name__).warning("no figure was drawn", location=docname)
+
+
 def setup(app):
+    app.connect("doctree-resolved", miss_figures)
     app.add_html_math_renderer("mathml", as_mathml(False), as_mathml(True))
     app.connect("autodoc-process-docstring", keep_underscores, priority=100)  # before napoleon

@@ -44,6 +44,7 @@ def check(summary, by_shape):
         assert len({run["result"] for run in runs}) == 1, runs
 
 
+@pytest.mark.complete
 def test_eight_runs_share_one_build_after_one_was_killed(tmp_path):
     cache = tmp_path / "cache"
     summary, by_shape = start_together(tmp_path / "runs", cache, 8, n_kills=1)
@@ -53,6 +54,7 @@ def test_eight_runs_share_one_build_after_one_was_killed(tmp_path):
     assert not lone[0][0]["built"] and lone[0][0]["result"] == by_shape[0][0]["result"]
 
 
+@pytest.mark.complete
 def test_mini_batches_and_seeds_of_semi_spike_lda_share_one_program(tmp_path, monkeypatch):
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     rng = np.random.default_rng(0)

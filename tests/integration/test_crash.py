@@ -58,6 +58,7 @@ def crash(config, n_kills, folder, seed=0):
     return report
 
 
+@pytest.mark.complete
 def test_four_kills(corpus, tmp_path):
     config = {
         "algorithm": "cgs",
@@ -93,6 +94,7 @@ def test_twenty_kills(algorithm, backend, iterations, corpus, tmp_path):
     assert len(set(report["iterations"])) >= 10, report
 
 
+@pytest.mark.complete
 def test_a_full_disk_leaves_the_last_checkpoint_usable(corpus, tmp_path):
     """A limit on file sizes stands for the full disk: HDF5 really fails in mid-write."""
     run = tmp_path / "run"

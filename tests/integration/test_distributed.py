@@ -42,6 +42,7 @@ def store(reuters, tmp_path_factory):
     return TokenStore.build(write_uci(corpus, folder / "uci"), folder / "store")
 
 
+@pytest.mark.complete(but="1-semi")
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("batch_size", [1, 100])
 def test_equal_to_one_process_bit_for_bit(name, batch_size, client, store, reuters):
@@ -55,6 +56,7 @@ def test_equal_to_one_process_bit_for_bit(name, batch_size, client, store, reute
     assert parallel.perplexity(*halves) == single.perplexity(*halves)
 
 
+@pytest.mark.complete
 def test_the_number_of_shards_does_not_matter_but_the_seed_does(client, store):
     options = {"max_iter": 4, "batch_size": 50}
     one, seven = (
@@ -66,6 +68,7 @@ def test_the_number_of_shards_does_not_matter_but_the_seed_does(client, store):
     assert not np.allclose(one.components_, other.components_)  # the comparison can fail
 
 
+@pytest.mark.complete
 def test_a_killed_worker_costs_time_only(client, store):
     options = {"max_iter": 6, "batch_size": 100}
     killed = []
@@ -86,6 +89,7 @@ N_DOCS, N_WORDS, WORDS_PER_DOC = 200_000, 2000, 100
 LIMIT_MIB = 50.0  # that a worker may add while it reads its half of 160 MB
 
 
+@pytest.mark.complete
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads VmRSS from /proc")
 def test_memory_of_a_worker_stays_bounded(client, tmp_path):
     large = large_store(tmp_path / "large")

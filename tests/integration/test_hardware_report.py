@@ -123,6 +123,7 @@ def test_a_baseline_is_no_network(report, tmp_path, capsys):
     assert "a baseline without a network" in capsys.readouterr().err
 
 
+@pytest.mark.complete
 def test_nytimes_size_in_a_minute_and_two_gigabytes(tmp_path):
     """V = 102 660, K = 1 000, D = 300 000: planned, partitioned, checked."""
     pytest.importorskip("mtkahypar", reason="optional: pip install 'brian_lda[hardware]'")

@@ -239,6 +239,7 @@ def test_a_program_ends_with_its_network():
     assert not is_running(pid)
 
 
+@pytest.mark.complete
 def test_recording_in_between_changes_nothing_of_later_runs():
     """Another program runs with the monitors; what they heard in one run is not in the next."""
     results = []

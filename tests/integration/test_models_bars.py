@@ -19,6 +19,7 @@ N_PASSES = 60
 RESTARTS = 4  # the likelihood has local maxima, in which about one pLSI network in three ends
 
 
+@pytest.mark.complete(but="ed-SpikeLDA")
 @pytest.mark.parametrize("doc_topic_prior", [1.2, None], ids=["ed-SpikeLDA", "ed-SpikePLSI"])
 def test_bars_are_recovered_in_spikes(bars, doc_topic_prior):
     n_topics = len(bars.true_phi)

@@ -15,6 +15,7 @@ def run(script, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.complete
 def test_figure_constraints(tmp_path):
     done = run("figure_constraints", "--scale", "tiny", "--seeds", 1, "--quiet", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -30,6 +31,7 @@ def test_figure_constraints(tmp_path):
     assert wrong.returncode == 2 and "no panel is left to make" in wrong.stderr
 
 
+@pytest.mark.complete
 def test_table_traffic_counts_what_the_checker_says(tmp_path):
     pytest.importorskip("mtkahypar", reason="needs the extra [hardware]")
     done = run("table_traffic", "--scale", "tiny", "--out", tmp_path)

@@ -12,6 +12,7 @@ from brian_lda.simulation.standalone import compiler_found
 SCRIPT = Path(__file__).with_name("own_script.py")
 
 
+@pytest.mark.complete
 @pytest.mark.skipif(not compiler_found(), reason="no C++ compiler")
 def test_own_monitors_and_device_in_standalone_mode(tmp_path):
     command = [sys.executable, str(SCRIPT), str(tmp_path)]

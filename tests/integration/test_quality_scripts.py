@@ -13,6 +13,7 @@ from brian_lda.errors import ParameterError
 from study.shapes import SHAPES, Shape, corpus_and_topics, shaped_corpus
 
 
+@pytest.mark.complete
 def test_a_table_that_was_killed_goes_on(tmp_path, capsys):
     path = tmp_path / "quality.json"
     arguments = ["--corpora", "gen-tiny", "--rows", "cgs", "semi-spike-lda", "--quiet"]
@@ -45,6 +46,7 @@ def test_each_corpus_is_judged_by_what_the_others_choose():
     assert chosen["c"]["above_its_own_best"] == pytest.approx(0.50)
 
 
+@pytest.mark.complete
 def test_leave_one_out_prints_a_choice_for_every_corpus(tmp_path, capsys):
     path = tmp_path / "found.json"
     arguments = ["--corpora", "gen-tiny", "reuters/40", "--topics", "3", "--passes", "1"]

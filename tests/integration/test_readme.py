@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.complete
 def test_the_python_example_runs(tmp_path, monkeypatch, capsys):
     example, _ = re.findall(r"```python\n(.*?)```", README, re.S)
     monkeypatch.chdir(tmp_path)
@@ -96,5 +97,14 @@ def test_links_lead_somewhere(page, target):
 def test_the_two_commands_are_what_ci_runs():
     ci = (ROOT / ".ci" / "run").read_text()
     assert "pip install" in README and "-r requirements.txt" in README and "requirements.txt" in ci
-    assert "\npython -m pytest\n" in README and ci.rstrip().endswith("\npython -m pytest")
+    assert "\npython -m pytest\n" in README and "`python -m pytest --complete`" in README
+    assert ci.rstrip().endswith("\npython -m pytest --complete")
     assert "-e ." in (ROOT / "requirements.txt").read_text().split("\n")[-2]
+
+
+def test_ci_leaves_out_only_what_the_site_runs():
+    """A test that has been renamed would be left out of nothing, and the notebooks run twice."""
+    ci = (ROOT / ".ci" / "run").read_text()
+    (left_out,) = re.findall(r"--deselect (\S+)::(\w+)", ci)
+    assert f"def {left_out[1]}(path" in (ROOT / left_out[0]).read_text(encoding="utf-8")
+    assert "sphinx-build" in ci and " -W " in ci

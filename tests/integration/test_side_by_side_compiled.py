@@ -38,6 +38,7 @@ def expected():
     return model.components_
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("n_circuits", [2, 4])
 def test_the_weights_do_not_depend_on_the_number_of_circuits(expected, n_circuits):
     model = trained(n_circuits)
@@ -45,6 +46,7 @@ def test_the_weights_do_not_depend_on_the_number_of_circuits(expected, n_circuit
     assert None not in processes(model) and len(set(processes(model))) == n_circuits
 
 
+@pytest.mark.complete
 def test_killed_circuits_lose_nothing(expected, monkeypatch):
     """One after each update, while it is idle; and the second order of all in mid-run."""
     killed = []

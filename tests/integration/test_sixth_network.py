@@ -70,6 +70,7 @@ def test_a_resumed_run_is_bit_identical(registered, one_topic_a_document, tmp_pa
     np.testing.assert_array_equal(resumed.components_, whole.components_)
 
 
+@pytest.mark.complete
 def test_it_records_a_raster(registered, one_topic_a_document):
     corpus, _, _ = one_topic_a_document
     model = MixtureOfUnigrams(**{**OPTIONS, "max_iter": 1}).fit(corpus)

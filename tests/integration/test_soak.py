@@ -62,6 +62,7 @@ def describe(samples):
     return f"{tokens:,} tokens; MiB at the end (growth in the second half): {', '.join(parts)}"
 
 
+@pytest.mark.complete
 def test_nothing_grows_and_each_leak_would_be_seen(tmp_path):
     """2.4 * 10^5 tokens; then with a leak of 1 MiB, one file or one process a pass."""
     leaks = {"none": set(), "memory": {"python"}, "processes": {"running"}, "files": {"files"}}

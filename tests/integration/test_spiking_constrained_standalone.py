@@ -1,6 +1,7 @@
 """All limits of chips at once in a compiled network: it learns, within the limits."""
 
 import numpy as np
+import pytest
 
 from brian_lda.circuit.latency import Windowed
 from brian_lda.constraints import Constraints
@@ -18,6 +19,7 @@ LIMITS = Constraints(
 )
 
 
+@pytest.mark.complete
 def test_pruned_network_with_every_limit_compiles_and_learns():
     rng = np.random.default_rng(0)
     pruned = prune_words(rng.dirichlet(np.ones(V), K), 4)

@@ -63,6 +63,7 @@ def test_weights_equal_the_twin_fed_with_the_same_spikes(corpus):
         np.testing.assert_allclose(found[key], expected[key], rtol=0, atol=1e-11, err_msg=key)
 
 
+@pytest.mark.complete(but="race")
 @pytest.mark.parametrize("inhibition", [Race(), Poisson()], ids=["race", "poisson"])
 def test_compiled_and_in_python_the_winners_follow_one_law(corpus, inhibition):
     """One token a thousand times, with weights that do not move."""
@@ -130,6 +131,7 @@ def test_recorded_window_holds_the_presented_tokens(corpus):
     assert set(spikes.time["topic"]) <= set(spikes.time["attempt"])
 
 
+@pytest.mark.complete
 def test_a_compiled_network_does_not_notice_that_it_is_recorded(corpus):
     """Same winners, same weights to the last bit; monitors hear the windows and nothing else."""
     words, docs, _ = corpus

@@ -31,6 +31,7 @@ def large_docword(tmp_path_factory):
     return folder / "docword.large.txt"
 
 
+@pytest.mark.complete
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads RssAnon from /proc")
 @pytest.mark.parametrize("estimator", ["SemiSpikeLDA", "DuSpikeLDA", "StochasticGradientMCMCLDA"])
 def test_training_from_disk_stays_below_the_limit(estimator, large_docword, tmp_path):

@@ -26,6 +26,8 @@ SCRIPTS = (
 DRAWN = [name for name in SCRIPTS if name not in ("table_classification", "table_stream")]
 PNG = b"\x89PNG\r\n\x1a\n"
 
+pytestmark = pytest.mark.complete  # all figures and tables: the fixture `out` takes a minute
+
 
 def script(name):
     spec = importlib.util.spec_from_file_location(name, SIMS / f"{name}.py")

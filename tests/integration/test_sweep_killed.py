@@ -45,6 +45,7 @@ def finished_in(folder):
     return {name for name in names if not name.startswith(".")}  # those are being written
 
 
+@pytest.mark.complete
 def test_killed_twice_ends_with_exactly_the_same_results(uninterrupted, tmp_path):
     options = [find_algorithm(name).option for name in ALGORITHMS]
     command = [
@@ -88,6 +89,7 @@ def is_alive(pid):
         return False
 
 
+@pytest.mark.complete
 def test_a_killed_dask_worker_loses_nothing(uninterrupted, tmp_path):
     pytest.importorskip("distributed")
     from brian_lda.sweeps.dask_engine import DaskWorkers, dask_client

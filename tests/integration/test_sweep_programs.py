@@ -28,6 +28,7 @@ def spiking_tasks(backend="brian2"):
     return train_tasks(grid)
 
 
+@pytest.mark.complete
 @needs_compiler
 def test_one_build_serves_workers_without_compiler(tmp_path):
     from brian_lda.sweeps.dask_engine import DaskWorkers, dask_client

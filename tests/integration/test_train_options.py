@@ -43,6 +43,7 @@ def train(main, corpus, tmp_path, capsys):
     return run
 
 
+@pytest.mark.complete(but="du_spike_lda")
 @pytest.mark.parametrize("algorithm", SPIKING, ids=lambda a: a.name)
 def test_every_network_learns_in_clocked_time(train, algorithm):
     code, errors, out = train(

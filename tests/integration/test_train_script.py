@@ -44,6 +44,7 @@ def train(main, capsys):
     return run
 
 
+@pytest.mark.complete(but=["semi_spike_lda", "cgs"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.name)
 def test_every_algorithm_writes_a_run_that_can_be_read(train, algorithm, tmp_path):
     out = tmp_path / "run"
@@ -134,6 +135,7 @@ def test_without_a_compiler_it_trains_in_spikes_on_less(main, monkeypatch, tmp_p
     assert "Recorded while the network learned" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.complete
 @pytest.mark.skipif(not standalone.compiler_found(), reason="no C++ compiler")
 def test_the_first_command_trains_ed_spike_lda_in_spikes(tmp_path):
     result = subprocess.run(
@@ -225,6 +227,7 @@ def test_a_broken_corpus_file_is_named_with_its_line(train, tmp_path):
     assert docword.name in result.stderr and "line 5" in result.stderr
 
 
+@pytest.mark.complete
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_ctrl_c_keeps_what_was_learnt(tmp_path):
     out = tmp_path / "run"

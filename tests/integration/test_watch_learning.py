@@ -5,11 +5,13 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+import pytest
 from brian2 import NeuronGroup, prefs
 
 SCRIPT = Path(__file__).parents[2] / "sims" / "watch_learning.py"
 
 
+@pytest.mark.complete
 def test_monitors_of_the_users_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     matplotlib.use("Agg")

@@ -4,7 +4,7 @@
     python tests/mutation/run.py models/spike_cgs.py --all
     pip install -e '.[mutation]' && python tests/mutation/run.py
 
-`targets.toml` names for each source file the quick tests that hold it. The repository is copied,
+`targets.toml` names for each source file the tests that hold it. The repository is copied,
 one fault after the other is made in the copy, and the tests run until one fails (the fault is
 killed) or all pass (it survives). Survivors that no test can see are listed in `equivalent.toml`
 with the reason; any other makes the exit status 1.

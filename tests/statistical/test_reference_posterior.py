@@ -60,6 +60,13 @@ def token_order(order, n_tokens, n_sweeps, rng):
     return np.tile(np.arange(n_tokens), n_sweeps)
 
 
+@pytest.mark.complete(
+    but=[
+        "SpikeCGSReference-2 docs, 5 tokens, K=3-sequential",
+        "CollapsedGibbs-2 docs, 6 tokens, K=2-random",
+        "gibbs_by_lists-2 docs, 5 tokens, K=3-sequential",
+    ]
+)
 @pytest.mark.parametrize("order", ("sequential", "random"))
 @pytest.mark.parametrize("corpus", CORPORA)
 @pytest.mark.parametrize("kind", COLLAPSED_KINDS)
@@ -108,6 +115,7 @@ class ForgetfulLists(WordLists):
         )  # fmt: skip
 
 
+@pytest.mark.complete(but="2 docs, 6 tokens, K=2")
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_lists_that_forget_a_part_of_the_law_fail(corpus):
     words, docs, lamda, varphi = CORPORA[corpus]

@@ -197,6 +197,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.complete(but=["SpikeCGS", "semi-CGS", "fold-in Gibbs"])
 @pytest.mark.parametrize("name", {**RATE, **FOLD_IN})
 def test_calibration(name):
     model, sampler = {**RATE, **FOLD_IN}[name]
@@ -204,6 +205,7 @@ def test_calibration(name):
     assert min(p.values()) > SMALLEST_P, p
 
 
+@pytest.mark.complete(but="semi-CGS")
 @pytest.mark.parametrize("name", RATE)
 def test_joint_distribution(name):
     model, sampler = RATE[name]
@@ -211,6 +213,7 @@ def test_joint_distribution(name):
     assert min(p.values()) > SMALLEST_P, p
 
 
+@pytest.mark.complete(but="semi-CGS in spikes")
 @pytest.mark.parametrize("name", SPIKES)
 def test_calibration_in_spikes(name):
     model, sampler, n = SPIKES[name]
@@ -218,11 +221,13 @@ def test_calibration_in_spikes(name):
     assert min(p.values()) > SMALLEST_P, p
 
 
+@pytest.mark.complete
 def test_joint_distribution_in_spikes():
     p = joint_p_values(SEMI, semi_spikes, 640, seed=0, n_rounds=3)
     assert min(p.values()) > SMALLEST_P, p
 
 
+@pytest.mark.complete(but="True")
 @pytest.mark.parametrize("is_semi", (False, True))
 def test_broken_samplers_fail(is_semi):
     model = SEMI if is_semi else COLLAPSED
@@ -239,6 +244,7 @@ def test_broken_samplers_fail(is_semi):
         assert min(p) < FAULT_P, name
 
 
+@pytest.mark.complete
 def test_calibration_sees_broken_samplers():
     for fault in (TIE_TO_LOWEST, PRIOR_OFF_BY_ONE):
         broken = broken_sampler(fault, is_semi=False)
@@ -302,6 +308,12 @@ def delayed_winners(seed, inhibition):
     return winners.T, M__alpha.T + network.M__beta
 
 
+@pytest.mark.complete(
+    but=[
+        "event_driven_winners-Race()",
+        "delayed_winners-Poisson(rate=None, dt=0.001, normalised=False)",
+    ]
+)
 @pytest.mark.parametrize("inhibition", (Race(), Poisson()), ids=repr)
 @pytest.mark.parametrize("winners_and_u", (event_driven_winners, delayed_winners))
 def test_winners_of_whole_networks_follow_softmax(winners_and_u, inhibition):

@@ -79,6 +79,7 @@ def test_spike_cgs_in_random_order():
     assert spike_cgs_p_value("random", kept=2000) > SMALLEST_P
 
 
+@pytest.mark.complete
 def test_spike_cgs_in_clocked_time():
     """Poisson neurons, several ticks a token: the negative phase still happens once."""
     assert spike_cgs_p_value("sequential", Poisson(), kept=2000) > SMALLEST_P
@@ -115,5 +116,6 @@ def test_semi_cgs_samples_the_enumerated_posterior():
     assert stats.combine_pvalues(p_values).pvalue > SMALLEST_P
 
 
+@pytest.mark.complete
 def test_semi_cgs_without_negative_phase_fails():
     assert semi_p_value(seed=6, faulty=True) < FAULT_P

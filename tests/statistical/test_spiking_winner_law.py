@@ -218,6 +218,7 @@ def test_poisson_winners_follow_softmax_for_any_time_step(rate, dt):
     assert uniformity(WEIGHTS, Poisson(rate=rate, dt=dt), seed=4) > SMALLEST_P
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize(("rate", "dt"), [(50.0, 1e-3), (1000.0, 1e-3), (30_000.0, 1e-4)])
 def test_normalised_poisson_winners_follow_softmax(rate, dt):
     """From 0.05 to 3 expected spikes in a tick."""
@@ -254,6 +255,7 @@ def test_controlled_poisson_needs_two_ticks_at_any_scale():
 ONE_LIKELY_TOPIC = 0.5 * WEIGHTS + [2.0, 0.0, 0.0, 0.0, 0.0]
 
 
+@pytest.mark.complete
 def test_excitability_that_looks_at_the_current_tick_fails():
     """Negative control: the proof needs an excitability of past ticks.
 
@@ -297,17 +299,20 @@ def uniformity_with_latency(kind, latency, rate=None):
     return uniformity(0.75 * WEIGHTS, inhibition, seed=latency, tokens=400)
 
 
+@pytest.mark.complete(but="3")
 @pytest.mark.parametrize("latency", LATENCIES)
 def test_windows_keep_the_law_under_latency(latency):
     assert uniformity_with_latency(Windowed, latency) > SMALLEST_P
 
 
+@pytest.mark.complete(but="3")
 @pytest.mark.parametrize("latency", LATENCIES)
 def test_windows_of_a_fixed_rate_keep_the_law_under_latency(latency):
     p = uniformity_with_latency(Windowed, latency, rate=150.0 / max(latency, 1))
     assert p > SMALLEST_P
 
 
+@pytest.mark.complete(but="3")
 @pytest.mark.parametrize("latency", LATENCIES[1:])
 def test_first_spike_that_arrives_is_biased(latency):
     p = uniformity_with_latency(FirstArrival, latency, rate=150.0 / latency)

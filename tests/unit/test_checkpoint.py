@@ -87,6 +87,7 @@ def test_a_resumed_run_ends_bit_identical(algorithm, rules, corpus, tmp_path):
     assert (other[0].components_ != whole[0].components_).any()  # the comparison could fail
 
 
+@pytest.mark.complete(but=["cgs-rate-32-21", "semi_spike_lda-rate-8-6"])
 @pytest.mark.parametrize(
     ("algorithm", "backend", "iterations", "killed"),
     [
@@ -129,6 +130,7 @@ def spiking_options(algorithm, **brian2_options):
     return options
 
 
+@pytest.mark.complete(but=["ed_spike_lda-rules1", "semi_spike_lda-rules4"])
 @pytest.mark.parametrize(("algorithm", "rules"), IN_SPIKES)
 def test_a_resumed_run_in_spikes_ends_bit_identical(algorithm, rules, smaller_corpus, tmp_path):
     options = spiking_options(algorithm) | rules
@@ -137,6 +139,7 @@ def test_a_resumed_run_in_spikes_ends_bit_identical(algorithm, rules, smaller_co
     assert_same_run(run_and_resume(config, tmp_path / "killed", iteration=1), whole)
 
 
+@pytest.mark.complete(but="semi_spike_lda")
 @pytest.mark.parametrize("algorithm", [algorithm.name for algorithm in SPIKING])
 def test_the_excitability_of_poisson_neurons_is_part_of_a_trainers_state(algorithm):
     """Restored into a trainer that has gone on meanwhile, the next iteration is the same."""

@@ -55,6 +55,7 @@ def test_at_rate_level(limits, corpus, tmp_path):
     assert (free[0].components_ != whole[0].components_).any()  # the limits do bind
 
 
+@pytest.mark.complete(but="ed_spike_lda-limits0-rules0")
 @pytest.mark.parametrize(
     ("algorithm", "limits", "rules"),
     [

@@ -100,6 +100,7 @@ def test_present_shows_every_token_until_it_has_its_winner(file, inhibition):
         assert layers["words"].num_spikes == len(WORDS)  # one tick a token
 
 
+@pytest.mark.complete(but=["ed_spike_lda", "spike_cgs"])
 @every_model
 def test_a_monitor_at_the_end_of_the_tick_sees_the_potentials_of_the_token(file):
     net = build(file)
@@ -229,6 +230,7 @@ def test_brian_does_not_warn_of_a_network_that_never_ran(caplog):
 PROBED = ("ed_spike_lda", "ed_spike_plsi", "spike_cgs", "ed_spike_lda_paper", "semi_spike_lda")
 
 
+@pytest.mark.complete(but="ed_spike_lda")
 @pytest.mark.parametrize("file", PROBED)
 def test_a_probe_follows_the_word_weights(file):
     """At the end of every tick: log(w g), log w, or M itself, as the network has it."""

@@ -176,6 +176,7 @@ def test_poisson_exactly_one_attempt_is_accepted(kind):
     idle_ticks(ticks, ("h", "accepted", "rate", "attempt"), ("excitability",))
 
 
+@pytest.mark.complete(but=["Windowed-controlled", "FirstArrival-free"])
 @every_clock
 @pytest.mark.parametrize("rule", [Windowed, FirstArrival])
 def test_windows_are_judged_when_the_last_spike_can_have_arrived(rule, kind):

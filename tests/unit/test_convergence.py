@@ -86,6 +86,7 @@ def test_without_tolerance_it_goes_to_the_bound_and_does_not_look():
     assert len(history) == 27 and history[-1]["stopped"] == "reached the bound of 9 passes"
 
 
+@pytest.mark.complete(but=["EdSpikeLDA", "EdSpikePLSI"])
 @every_estimator
 def test_a_fit_without_max_iter_ends_by_itself(estimator, bars):
     model = estimator(n_topics=6, random_state=0).fit(bars)

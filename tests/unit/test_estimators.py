@@ -68,6 +68,7 @@ def test_input_forms_agree_and_refitting_starts_anew(name):
     np.testing.assert_array_equal(dense, clone(model).fit(TINY.astype(float)).components_)
 
 
+@pytest.mark.complete(but=["ed_spike_lda-100-0.95", "spike_cgs-150-0.95"])
 @pytest.mark.parametrize(
     ("name", "max_iter", "cosine"),
     [

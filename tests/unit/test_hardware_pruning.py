@@ -165,6 +165,7 @@ def test_moments_of_variance_tracking_move_with_the_weights():
 PRINTED = {"word_step": VarianceTracking(), "integrator": "euler", "gauge": False}
 
 
+@pytest.mark.complete(but="lda")
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -263,6 +263,7 @@ def test_synapses_of_few_bits_get_a_lambda_that_they_can_hold():
     assert np.abs(spiking.M__beta - np.log(spiking.C_zd + spiking.lamda)).max() <= limits.quantum
 
 
+@pytest.mark.complete(but="SemiSpikeLDA")
 @pytest.mark.parametrize("estimator", [SemiSpikeLDA, SpikeCGS])
 def test_lambda_is_learned_in_spikes_too(estimator):
     batches = {"max_iter": 2, "batch_size": 64} if estimator is SemiSpikeLDA else {"max_iter": 20}
@@ -278,6 +279,9 @@ def test_lambda_is_learned_in_spikes_too(estimator):
 SKEWED, EVEN = np.array([0.1, 0.2, 0.4, 0.8]), np.full(4, 0.375)
 
 
+@pytest.mark.complete(
+    but=["CollapsedGibbsLDA-options0-0.25-skewed", "CollapsedGibbsLDA-options0-0.25-even"]
+)
 @pytest.mark.parametrize("true", [SKEWED, EVEN], ids=["skewed", "even"])  # even: the control
 @pytest.mark.parametrize(
     ("estimator", "options", "rtol"),

@@ -110,6 +110,7 @@ def test_weights_are_the_logarithms_of_what_is_stored(file):
     assert (held(net, "topics.b", (K,)) is not None) == (file == "spike_cgs")
 
 
+@pytest.mark.complete(but=["race-ed_spike_lda", "poisson-semi_spike_lda"])
 @every_model
 @pytest.mark.parametrize("inhibition", [Race(), Poisson()], ids=["race", "poisson"])
 def test_without_a_token_nobody_fires_and_nothing_changes(file, inhibition):

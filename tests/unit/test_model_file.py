@@ -251,6 +251,16 @@ IN_SPIKES = {
 }
 
 
+@pytest.mark.complete(
+    but=[
+        "SemiSpikeLDA-rate0",
+        "SemiSpikeLDA-rate1",
+        "DuSpikeLDA-rate",
+        "EdSpikeLDA-rate",
+        "EdSpikePLSI-rate",
+        "StochasticVariationalLDA-rate",
+    ]
+)
 @pytest.mark.parametrize(
     "model",
     [

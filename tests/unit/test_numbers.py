@@ -152,6 +152,7 @@ def test_spiking_networks_refuse_weights_beyond_the_edge():
     check_weights({"alpha.w": np.array([1e304, 1.0]), "topics.g": np.array([1e-9, 1.0])}, [gauge])
 
 
+@pytest.mark.complete(but="1.1--340.0")
 @pytest.mark.parametrize("edge", [-340.0, 340.0])
 @pytest.mark.parametrize("prior", [1.1, None])
 def test_spiking_networks_go_on_from_weights_at_the_edge(prior, edge):
@@ -263,6 +264,7 @@ SPIKING = [name for name in MODELS if "Spike" in name]
 IN_SPIKES = {"backend": "brian2", "brian2_options": {"simulator": "numpy"}}
 
 
+@pytest.mark.complete(but="ed-SpikeLDA")
 @pytest.mark.parametrize("name", SPIKING)
 def test_small_corpora_in_spikes(name):
     for edge in ("V = 1", "one document of one word", "empty documents"):
@@ -271,6 +273,7 @@ def test_small_corpora_in_spikes(name):
         assert finite_or_refused(model, X), edge
 
 
+@pytest.mark.complete(but="semi-SpikeLDA-1e-06")
 @pytest.mark.parametrize("prior", [1e-6, 1e3])
 @pytest.mark.parametrize("name", [name for name in SPIKING if name != "ed-SpikePLSI"])
 def test_extreme_priors_in_spikes(name, prior):

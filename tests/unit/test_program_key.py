@@ -275,6 +275,7 @@ def test_capacity_and_outputs_count():
         assert program_key(net, ("alpha.w",)) != program_key(net, ("alpha.w", "topics.g"))
 
 
+@pytest.mark.complete
 def test_the_key_is_the_same_in_every_process():
     code = "import test_program_key as t; print(t.key(t.monitored()))"
     keys = set()

@@ -51,6 +51,7 @@ EVERY_KIND = Recording(
 )
 
 
+@pytest.mark.complete(but=["ed_spike_lda", "semi_spike_lda"])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_recording_changes_nothing_that_is_learned(name, corpus):
     plain, recorded = fitted(name, corpus), fitted(name, corpus, EVERY_KIND)
@@ -65,6 +66,7 @@ def test_recording_changes_nothing_that_is_learned(name, corpus):
     assert starts == sorted(starts) and starts[0] == 0
 
 
+@pytest.mark.complete(but="spike_cgs")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_window_holds_the_spikes_of_the_training(name, corpus, monkeypatch):
     """Beside what the network was shown and what it answered, sequence after sequence."""
@@ -99,6 +101,7 @@ def test_a_window_holds_the_spikes_of_the_training(name, corpus, monkeypatch):
     assert named["middle"].iteration == 2  # of 3
 
 
+@pytest.mark.complete(but="du_spike_lda")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_recorded_state_is_that_of_the_network(name, corpus):
     model = fitted(name, corpus, EVERY_KIND)

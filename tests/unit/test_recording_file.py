@@ -59,6 +59,7 @@ class Killed(BaseException):
     """Stands for a SIGKILL: nothing in the library catches it."""
 
 
+@pytest.mark.complete(but="ed_spike_lda")
 @pytest.mark.parametrize("algorithm", ["ed_spike_lda", "semi_spike_lda"])
 def test_a_run_that_was_killed_has_recorded_the_same(algorithm, smaller_corpus, tmp_path):
     options = {"brian2_options": {"simulator": "numpy"}}

@@ -43,6 +43,7 @@ def assert_same_bits(found, expected):
         np.testing.assert_array_equal(found[name], array, err_msg=name)
 
 
+@pytest.mark.complete(but="semi-robbins_monro")
 @pytest.mark.parametrize("steps", STEPS)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_any_number_of_circuits_learns_the_same(network, steps):
@@ -58,6 +59,7 @@ def test_so_does_one_with_few_bits():
     assert_same_bits(trained(batch_network("semi", n_circuits=2, **limits)), expected)
 
 
+@pytest.mark.complete
 def test_runs_that_are_cut_short_change_nothing(monkeypatch):
     """A run ends with a document, if it can."""
     found = []
@@ -84,6 +86,7 @@ def segments_of(network, capacity):
     return segments
 
 
+@pytest.mark.complete(but="1")
 @pytest.mark.parametrize("failing", [0, 1, 2])
 def test_a_circuit_that_fails_changes_nothing(failing, monkeypatch):
     """Two circuits show the mini-batch, then one of them its last token."""
