@@ -142,6 +142,7 @@ def test_what_cannot_be_trained_this_way_is_refused(client, store, reuters):
         fit_data_parallel(MODELS["semi"](backend="brian2"), store, client)
 
 
+@pytest.mark.complete
 def test_absent_schedulers_and_absent_dask_are_named(monkeypatch):
     from brian_lda.sweeps import dask_engine
 

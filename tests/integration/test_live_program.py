@@ -270,6 +270,7 @@ elif sys.argv[1] == "wait":
 """
 
 
+@pytest.mark.complete(but="run")
 @pytest.mark.parametrize("moment", ["exit", "wait", "run"])
 def test_no_program_outlives_its_process(moment, tmp_path):
     owner = subprocess.Popen(

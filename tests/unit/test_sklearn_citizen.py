@@ -129,6 +129,7 @@ def test_objects_that_are_numbers_are_counts():
     np.testing.assert_array_equal(models[0].components_, models[1].components_)
 
 
+@pytest.mark.complete
 def test_cross_validation_brings_fitted_models_back_from_other_processes():
     X = np.tile(TINY, (4, 1))
     model = SemiSpikeLDA(n_topics=2, max_iter=5, random_state=0)
@@ -146,6 +147,7 @@ def test_a_fitted_model_goes_on_from_its_pickle_as_it_would_have(algorithm):
     require_same_future(model, pickle.loads(pickle.dumps(model)))
 
 
+@pytest.mark.complete(but="semi_spike_lda")
 @pytest.mark.parametrize("algorithm", SPIKING, ids=lambda a: a.name)
 def test_a_network_in_spikes_is_pickled_as_plain_data(algorithm):
     options = {"simulator": "numpy", "inhibition": "poisson"}
