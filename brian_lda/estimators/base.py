@@ -20,7 +20,7 @@ from brian_lda.corpus import Corpus, TokenStore, as_counts, halve_documents
 from brian_lda.errors import BackendError, DivergenceError, ModelFileError, ParameterError
 from brian_lda.estimators.brian2_options import network_options
 from brian_lda.estimators.checkpoint import Checkpoint
-from brian_lda.estimators.convergence import Convergence
+from brian_lda.estimators.convergence import FIRST_LOOK, Convergence
 from brian_lda.estimators.model_file import load_model, save_model
 from brian_lda.estimators.sources import as_source
 from brian_lda.estimators.trainers import Trainer, restore
@@ -70,6 +70,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
     """
 
     spiking: ClassVar[bool] = True  # has a network of spiking neurons beside its rate-level form
+    _first_look: ClassVar[int] = FIRST_LOOK
     learn_prior: bool = False  # a parameter of the estimators that can learn lambda
     record: Any = None  # a parameter of the estimators that have a spiking network
 
@@ -130,6 +131,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
             max_passes=self.max_passes,
             iterations_per_pass=self.trainer_.iterations_per_pass,
             seed=self.seed_,
+            first_look=self._first_look,
         )
         self._train(convergence.max_iterations - len(self.history_), convergence)
 
