@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,27 @@ from brian_lda.errors import ParameterError
 from brian_lda.evaluation import BINARY_GROUPS, svm_accuracy
 from brian_lda.hardware.pruning import prune_and_continue
 from brian_lda.runs import RunConfig, make_model, train_run
+from brian_lda.sweeps.unfinished import sole_owner, train_or_go_on
 
 CLASSIFY = "brian_lda.sweeps.experiments:classify"
 PRUNE = "brian_lda.sweeps.experiments:prune"
 VALIDATION_SHARE = 0.2  # of the training documents
 
 
-def train(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
-    """Train and evaluate as `sims/train.py` does; the result is its metrics.json."""
+def train(
+    config: dict[str, Any], *, data_dir: str | None = None, unfinished: Path | None = None
+) -> dict[str, Any]:
+    """Train and evaluate as `sims/train.py` does; the result is its metrics.json.
+
+    In `unfinished`, if given, a run that was killed goes on from its last checkpoint.
+    """
     run = RunConfig(**config, data_dir=data_dir)
-    with tempfile.TemporaryDirectory(prefix="brian_lda_sweep_") as folder:
-        _, metrics = train_run(run, Path(folder) / "run", quiet=True, save_model=False)
+    with ExitStack() as stack:
+        if unfinished is not None and stack.enter_context(sole_owner(unfinished)):
+            metrics = train_or_go_on(run, unfinished)
+        else:
+            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="brian_lda_sweep_"))
+            _, metrics = train_run(run, Path(scratch) / "run", quiet=True, save_model=False)
     if metrics["interrupted"]:  # half a run is no run
         raise KeyboardInterrupt
     return metrics

@@ -7,6 +7,7 @@ which corpora are at hand, carries the runs out, and writes figure, numbers and 
     OUT/NAME.csv                 the numbers in it
     OUT/NAME.json                parameters, seeds, versions, commit, wall time, peak memory
     OUT/runs/                    one folder per run, shared by all scripts with the same --out
+    OUT/runs/unfinished/         checkpoints of long runs that are under way, or were killed
 """
 
 from __future__ import annotations
@@ -70,12 +71,27 @@ class Study:
                 print(how_to_get(name), file=sys.stderr)
         return found
 
-    def sweep(self, tasks: Sequence[Task]) -> SweepReport:
-        """Carry the runs out, or find them in OUT/runs."""
+    def sweep(
+        self, tasks: Sequence[Task], each: Callable[[SweepReport], object] | None = None
+    ) -> SweepReport:
+        """Carry the runs out, or find them in OUT/runs; `each`: see `run_sweep`."""
+
+        def seen(report: SweepReport) -> None:
+            if not any(known is report for known in self._reports):
+                self._reports.append(report)
+            if each is not None:
+                each(report)
+
         with open_engine(self.options) as engine:
-            report = run_sweep(tasks, self.out / "runs", engine=engine, quiet=self.options.quiet)
-        self._reports.append(report)
-        return report
+            return run_sweep(
+                tasks, self.out / "runs", engine=engine, quiet=self.options.quiet, each=seen
+            )
+
+    @property
+    def unfinished(self) -> str | None:
+        """Where training runs keep checkpoints; workers of other machines keep none."""
+        on_dask = self.options.engine == "dask" or self.options.scheduler
+        return None if on_dask else str((self.out / "runs" / "unfinished").resolve())
 
     def write(
         self,
@@ -153,12 +169,20 @@ def run_study(
     description: str,
     make: Callable[[Study], None],
     arguments: Sequence[str] | None = None,
+    *,
+    add_options: Callable[[argparse.ArgumentParser], object] | None = None,
 ) -> int:
-    """Body of a script: parse the options, make the figure or table, return the exit code."""
+    """Body of a script: parse the options, make the figure or table, return the exit code.
+
+    `add_options` adds the script's own to those of every study.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
-    options = study_parser(description).parse_args(arguments)
+    parser = study_parser(description)
+    if add_options is not None:
+        add_options(parser)
+    options = parser.parse_args(arguments)
     try:
         study = Study(name, options)
         make(study)
