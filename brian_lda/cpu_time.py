@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -16,8 +17,9 @@ def cpu_seconds() -> float:
     Linux's /proc; elsewhere they are not counted.
     """
     times = os.times()
-    ended = times.user + times.system + times.children_user + times.children_system
-    return ended + sum(_time_of(child) for child in _living_children())
+    of_children = times.children_user + times.children_system
+    of_children += sum(_time_of(child) for child in _living_children())
+    return time.process_time() + of_children
 
 
 def _living_children() -> list[str]:

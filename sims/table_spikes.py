@@ -10,8 +10,9 @@ one-sided tests (`brian_lda.comparison.compare_perplexities`): small, the perple
 at rate level lie within the margin of each other, 1 % by default; "p different" small: they are not
 the same. Three seeds of each are the least.
 
-The table is written anew after every run. A killed script goes on where it was when it is started
-again: runs that are finished are not repeated, the one under way loses some seconds.
+The numbers are written anew after every run, the figure at the end. A killed script goes on where
+it was when it is started again: runs that are finished are not repeated, the one under way loses
+some seconds.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ def make(study: Study) -> None:
     corpora, n_topics = SCALES[options.scale]
     n_topics = options.topics or n_topics
     chosen = [a.name for a in SPIKING if ALL in options.networks or a.name in options.networks]
+    compare_perplexities([1.0], [1.0] * FEWEST_RUNS, relative_margin=options.margin)  # or refuse it
     places: dict[str, tuple[str, str, str]] = {}  # corpus, network, kind; by key of the run
     tasks: list[Task] = []
     for corpus in study.at_hand(corpora):
@@ -80,13 +82,14 @@ def make(study: Study) -> None:
                 tasks.append(task)
     parameters = {"n_topics": n_topics, "margin": options.margin, "passes": options.passes}
 
-    def write(report: SweepReport) -> None:
-        rows = table(report, places, n_topics, options.margin)
-        if rows:
-            study.write(rows, parameters, draw(rows, options.margin))
+    def rows_of(report: SweepReport) -> list[dict[str, Any]]:
+        return table(report, places, n_topics, options.margin)
 
-    report = study.sweep(tasks, write)
-    for row in table(report, places, n_topics, options.margin):
+    report = study.sweep(tasks, lambda report: study.write(rows_of(report), parameters))
+    rows = rows_of(report)
+    if rows:
+        study.write(rows, parameters, draw(rows, options.margin))
+    for row in rows:
         print(line(row))
 
 

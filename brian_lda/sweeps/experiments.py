@@ -39,6 +39,7 @@ def train(
             _, metrics = train_run(run, Path(scratch) / "run", quiet=True, save_model=False)
     if metrics["interrupted"]:  # half a run is no run
         raise KeyboardInterrupt
+    metrics.pop("checkpoint_iteration", None)  # how it came about does not matter any more
     return metrics
 
 
