@@ -12,7 +12,7 @@ networks with and without a limit, after the same training.
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from brian_lda.runs import RunConfig
 from brian_lda.sweeps import Task
 from brian_lda.sweeps.experiments import CLASSIFY
 from brian_lda.sweeps.tables import mean_and_spread
-from brian_lda.sweeps.task import train_tasks
+from study.backend import LABELS, add_backend_options
 from study.script import Study, run_study
 
 N_CHIPS = 4
@@ -83,7 +83,6 @@ def task(study: Study, panel: Panel, limits: dict[str, Any], seed: int) -> Task:
     # A network without limits runs by the same kernel as one with: exact weights, nobody deaf.
     config = RunConfig(
         algorithm="ed_spike_lda",
-        backend=panel.backend,
         corpus=panel.corpus,
         n_topics=panel.n_topics,
         iterations=panel.passes,
@@ -94,11 +93,10 @@ def task(study: Study, panel: Panel, limits: dict[str, Any], seed: int) -> Task:
     fields = asdict(config)
     del fields["data_dir"]
     if panel.measure == "perplexity":
-        (made,) = train_tasks([fields], study.options.data_dir)
-        return made
+        return study.task(fields, backend=panel.backend)
     for name in ("split_seed", "evaluate_every", "word_prior"):
         del fields[name]
-    return Task({**fields, "judged_on": "test"}, CLASSIFY, study.options.data_dir)
+    return study.task({**fields, "judged_on": "test"}, CLASSIFY, panel.backend)
 
 
 def measured(panel: Panel, result: dict[str, Any]) -> float:
@@ -111,6 +109,8 @@ def make(study: Study) -> None:
     scale = SCALES[study.options.scale]
     at_hand = study.at_hand([panel.corpus for panel in scale.panels])
     panels = [panel for panel in scale.panels if panel.corpus in at_hand]
+    if study.backend is not None:
+        panels = [replace(panel, backend=study.backend) for panel in panels]
     if not panels:
         raise ParameterError(
             f"no panel is left to make: at scale {study.options.scale} there are "
@@ -172,14 +172,16 @@ def draw(rows: list[dict[str, Any]], panels: list[Panel]):
             ax.tick_params(labelsize=7)
         name = "perplexity" if panel.measure == "perplexity" else "accuracy / %"
         axes[i, 0].set_ylabel(name, fontsize=8)
-        kind = "in spikes" if panel.backend == "brian2" else "rate level"
-        title = f"{panel.corpus}, K = {panel.n_topics}, {kind}, {panel.passes} passes"
+        where = LABELS[panel.backend]
+        title = f"{panel.corpus}, K = {panel.n_topics}, {where}, {panel.passes} passes"
         axes[i, 0].set_title(title, fontsize=8, loc="left")
     return figure
 
 
 def main(arguments: list[str] | None = None) -> int:
-    return run_study("figure_constraints", __doc__, make, arguments)
+    return run_study(
+        "figure_constraints", __doc__, make, arguments, add_options=add_backend_options
+    )
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from brian_lda.plotting import PALETTE
 from brian_lda.sweeps import SweepReport, Task, train_tasks
 from brian_lda.sweeps.tables import mean_and_spread
 from study.arguments import algorithm_among, algorithm_names, positive
+from study.backend import add_simulator_option, in_backend
 from study.script import Study, run_study
 
 if TYPE_CHECKING:
@@ -60,10 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--margin", type=float, default=0.01, metavar="SHARE",
         help="of the twin's perplexity, within which spikes count as equal (default: 0.01)",
     )  # fmt: skip
-    add(
-        "--simulator", choices=("standalone", "cython", "numpy"), default="standalone",
-        help="compiled, or inside Python, which takes hours for any real corpus",
-    )  # fmt: skip
+    add_simulator_option(parser)
 
 
 def make(study: Study) -> None:
@@ -106,9 +104,7 @@ def configs(
         own["options"] = {"max_passes": options.passes}
     elif options.passes is not None:
         own["iterations"] = options.passes  # of SpikeCGS, a sweep is a pass
-    brian2_options = {"simulator": options.simulator}
-    spikes = {**own, "backend": "brian2"}
-    spikes["options"] = {**own["options"], "brian2_options": brian2_options}
+    spikes = in_backend(own, "brian2", options.simulator)
     twin_seeds = range(options.twin_seeds or len(seeds))
     return [
         *(("cgs", {**cgs, "seed": seed}) for seed in seeds),

@@ -70,7 +70,7 @@ class DaskWorkers:
         from distributed import as_completed
 
         built = build_programs(tasks)
-        if built:
+        if any(task.config.get("backend") == "brian2" for task in tasks):
             _import_brian_on_workers(self._client)
         packed = pack_programs(built)
         programs = self._client.scatter(packed, broadcast=True, hash=False)
