@@ -119,9 +119,9 @@ def rare_words():
 # Where perplexities of right networks scatter by 0.1 %, so that three seeds can say yes; where the
 # fault shows.
 CORPORA = {
-    "spike-cgs": (bars(600), 10, bars(600), 10),
-    "semi-spike-lda": (bars(600), 10, bars(600), 10),
-    "ed-spike-lda": (bars(1500), 10, rare_words(), 20),
+    "spike-cgs": (lambda: bars(600), 10, lambda: bars(600), 10),
+    "semi-spike-lda": (lambda: bars(600), 10, lambda: bars(600), 10),
+    "ed-spike-lda": (lambda: bars(1500), 10, rare_words, 20),
 }
 
 
@@ -132,7 +132,7 @@ def test_equal_networks_pass_and_wrong_ones_do_not(network, tmp_path, monkeypatc
     common = ("--networks", network, "--passes", 40, "--twin-seeds", 6)
 
     def row(name, corpus, n_topics):
-        folder = write_uci(corpus, tmp_path / f"corpus {name}")
+        folder = write_uci(corpus(), tmp_path / f"corpus {name}")
         assert run(folder, tmp_path / name, *common, "--topics", n_topics) == 0
         (found,) = rows_of(tmp_path / name).values()
         print(network, name, {key: found[key] for key in ("ratio", "spread", "p_equivalent")})
