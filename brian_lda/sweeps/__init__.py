@@ -9,7 +9,7 @@ engines      in this process, in processes of this machine; `dask_engine` on Das
 programs     compiled networks travel to workers
 experiments  what a worker runs: train, classify, prune
 tables       mean and spread over seeds, CSV files
-distributed  one training on many workers
+distributed  one training on many workers; `remote_circuits` in spikes
 ===========  =====================================================================================
 """
 
