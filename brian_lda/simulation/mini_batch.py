@@ -132,7 +132,7 @@ class MiniBatchSpiking:
         words = np.repeat(counts.indices, counts.data)[heard]
         docs = np.repeat(_doc_of_entry(counts), counts.data)[heard]
         n_tokens, T = len(words), self.parameters.local_iterations
-        burn_in = T + self._model.FIRST_SWEEPS
+        burn_in = T + self.first_sweeps
         sweeps = Sweeps(
             words,
             docs,
@@ -150,6 +150,11 @@ class MiniBatchSpiking:
         self.documents_swapped += counts.shape[0]
         self.n_updates += 1
         return winners
+
+    @property
+    def first_sweeps(self) -> int:
+        """Sweeps of a mini-batch before the 2T of the paper: they assign a topic to begin with."""
+        return int(self._model.FIRST_SWEEPS)
 
     def _begin_batch(self, counts: sparse.csr_array) -> np.ndarray:
         """Let the documents enter the network; which tokens are heard, bool array [token].

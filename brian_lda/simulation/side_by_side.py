@@ -40,6 +40,11 @@ def check_circuits(n_circuits: int, network: SpikingNetwork) -> None:
             f"{', '.join(network.inhibition.kept)} from document to document, so that documents "
             f"are not independent; found {n_circuits}. Use Race(), or a fixed `rate`."
         )
+    if n_circuits > 1 and network.counted is not None:
+        raise ParameterError(
+            f"spikes are counted in one circuit: use n_circuits=1 with count=True; found "
+            f"{n_circuits}. The weights are the same."
+        )
     if network.keeper is not None:
         check_recorded(n_circuits)
 

@@ -170,6 +170,24 @@ def test_stream(small, tmp_path, monkeypatch):
     assert seen == [("brian2", {"simulator": "numpy"})] * 2
 
 
+def test_events_of_a_training_run_are_counted(small, tmp_path, monkeypatch):
+    """The ones that depend on no mean over documents are equal to what sizes predict."""
+    table = script("table_memory")
+    made, kept = table.memory_table, ("ed_spike_lda", "ed_spike_plsi", "spike_cgs")
+    monkeypatch.setitem(table.SCALES, "tiny", {small: (4, 4)})
+    monkeypatch.setattr(
+        table, "memory_table", lambda **sizes: [m for m in made(**sizes) if m.algorithm in kept]
+    )
+    arguments = ["--scale", "tiny", "--out", str(tmp_path), "--count", "--passes", "1"]
+    assert table.main([*arguments, "--simulator", "numpy", "--quiet"]) == 0
+    rows = rows_of(tmp_path, "table_memory")
+    assert {row["algorithm"] for row in rows} == set(kept)
+    for row in rows:
+        assert row["counted_races"] == row["N"] and float(row["counted_packets"]) > 0
+        for name in ("spikes", "synaptic_events", "plastic_writes"):
+            assert float(row[f"counted_{name}"]) == pytest.approx(float(row[name]), rel=1e-5)
+
+
 def test_baselines_and_the_rate_level_stay_as_they_are():
     config = {"algorithm": "cgs", "options": {}}
     assert backend.in_backend(config, "brian2") == config
