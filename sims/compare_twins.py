@@ -32,6 +32,7 @@ from brian_lda.errors import BrianLDAError
 from brian_lda.files.json_files import write_json
 from brian_lda.runs import RunConfig, make_model, new_run_folder, versions
 from study.arguments import algorithm_among, algorithm_names, positive, whole
+from study.backend import add_simulator_option
 
 matplotlib.use("Agg")
 
@@ -59,9 +60,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--first-seed", type=whole, default=0)
     parser.add_argument("--every", type=positive, help="iterations between two evaluations")
     parser.add_argument("--law-tokens", type=positive, default=5000, help="races of the winner law")
-    parser.add_argument(
-        "--simulator", choices=("standalone", "cython", "numpy"), default="standalone"
-    )
+    add_simulator_option(parser)
     parser.add_argument("--out", type=Path, required=True, help="folder to create")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser.parse_args(argv)

@@ -4,15 +4,16 @@
 
 ed-SpikeLDA in spikes (reuters) and at rate level (KOS): held-out perplexity; at rate level on 20
 Newsgroups: accuracy of a linear SVM on theta, 20 classes, by-date split. One row of the figure for
-each corpus, one column for each limit; the dashed line is the network without it. Topics sit on 4
-chips, in index order, for the lost packets. Passes are few (see SCALES): what is compared are
-networks with and without a limit, after the same training.
+each corpus, one column for each limit; mean and spread over the seeds (three by default), the
+dashed line with its band is the network without the limit. Topics sit on 4 chips, in index order,
+for the lost packets. What is compared are networks with and without a limit, after the same
+training (see SCALES): perplexities have not converged by then, the accuracy has.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,14 @@ from brian_lda.runs import RunConfig
 from brian_lda.sweeps import Task
 from brian_lda.sweeps.experiments import CLASSIFY
 from brian_lda.sweeps.tables import mean_and_spread
-from brian_lda.sweeps.task import train_tasks
+from study.backend import LABELS, add_backend_options
 from study.script import Study, run_study
 
 N_CHIPS = 4
+# Without limits (20NG, K = 50, seed 0, test documents) accuracy is 61.4 % after 10 passes, 64.2
+# after 20, 66.9 after 30, 68.6 after 40, 69.0 after 60, 68.5 after 80, 69.7 after 100: it has
+# settled to about a point.
+ACCURATE_PASSES = 40
 LIMITS = {  # field of `Constraints`: what the axis says
     "weight_bits": "bits of a weight",
     "packet_loss": "lost packets / %",
@@ -62,7 +67,7 @@ SCALES = {
         (
             Panel("reuters", "brian2", 20, 20),
             Panel("kos", "rate", 50, 30),
-            Panel("20ng", "rate", 50, 10, "accuracy"),
+            Panel("20ng", "rate", 50, ACCURATE_PASSES, "accuracy"),
         )
     ),
     "paper": Scale(
@@ -83,7 +88,6 @@ def task(study: Study, panel: Panel, limits: dict[str, Any], seed: int) -> Task:
     # A network without limits runs by the same kernel as one with: exact weights, nobody deaf.
     config = RunConfig(
         algorithm="ed_spike_lda",
-        backend=panel.backend,
         corpus=panel.corpus,
         n_topics=panel.n_topics,
         iterations=panel.passes,
@@ -94,11 +98,10 @@ def task(study: Study, panel: Panel, limits: dict[str, Any], seed: int) -> Task:
     fields = asdict(config)
     del fields["data_dir"]
     if panel.measure == "perplexity":
-        (made,) = train_tasks([fields], study.options.data_dir)
-        return made
+        return study.task(fields, backend=panel.backend)
     for name in ("split_seed", "evaluate_every", "word_prior"):
         del fields[name]
-    return Task({**fields, "judged_on": "test"}, CLASSIFY, study.options.data_dir)
+    return study.task({**fields, "judged_on": "test"}, CLASSIFY, panel.backend)
 
 
 def measured(panel: Panel, result: dict[str, Any]) -> float:
@@ -111,6 +114,8 @@ def make(study: Study) -> None:
     scale = SCALES[study.options.scale]
     at_hand = study.at_hand([panel.corpus for panel in scale.panels])
     panels = [panel for panel in scale.panels if panel.corpus in at_hand]
+    if study.backend is not None:
+        panels = [replace(panel, backend=study.backend) for panel in panels]
     if not panels:
         raise ParameterError(
             f"no panel is left to make: at scale {study.options.scale} there are "
@@ -143,6 +148,7 @@ def make(study: Study) -> None:
         )  # fmt: skip
         print(
             f"{panel.corpus:10} {panel.backend:7} {limit:14} {value!s:6} {mean:9.2f} ± {spread:.2f}"
+            f" ({len(found)} runs)"
         )
     if rows:
         study.write(rows, asdict(scale), draw(rows, panels))
@@ -167,19 +173,23 @@ def draw(rows: list[dict[str, Any]], panels: list[Panel]):
             means, spreads = [[row[key] for row in points] for key in ("mean", "spread")]
             ax.errorbar(x, means, spreads, color=PALETTE[j], marker="os^"[j], ms=4, capsize=2)
             if without is not None:
-                ax.axhline(without["mean"], color="0.4", ls="--", lw=1)
+                mean, spread = without["mean"], without["spread"]
+                ax.axhline(mean, color="0.4", ls="--", lw=1)
+                ax.axhspan(mean - spread, mean + spread, color="0.4", alpha=0.15, lw=0)
             ax.set_xlabel(label, fontsize=8)
             ax.tick_params(labelsize=7)
         name = "perplexity" if panel.measure == "perplexity" else "accuracy / %"
         axes[i, 0].set_ylabel(name, fontsize=8)
-        kind = "in spikes" if panel.backend == "brian2" else "rate level"
-        title = f"{panel.corpus}, K = {panel.n_topics}, {kind}, {panel.passes} passes"
+        where = LABELS[panel.backend]
+        title = f"{panel.corpus}, K = {panel.n_topics}, {where}, {panel.passes} passes"
         axes[i, 0].set_title(title, fontsize=8, loc="left")
     return figure
 
 
 def main(arguments: list[str] | None = None) -> int:
-    return run_study("figure_constraints", __doc__, make, arguments)
+    return run_study(
+        "figure_constraints", __doc__, make, arguments, add_options=add_backend_options
+    )
 
 
 if __name__ == "__main__":

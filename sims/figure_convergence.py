@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 
+from study.backend import add_backend_options
 from study.comparison import convergence_figure
 from study.paper_settings import small_corpora
 from study.script import Study, run_study
@@ -20,7 +21,9 @@ def make(study: Study) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    return run_study("figure_convergence", __doc__, make, arguments)
+    return run_study(
+        "figure_convergence", __doc__, make, arguments, add_options=add_backend_options
+    )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 
+from study.backend import add_backend_options
 from study.comparison import prior_figure
 from study.paper_settings import large_corpora
 from study.script import Study, run_study
@@ -22,7 +23,9 @@ def make(study: Study) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    return run_study("figure_prior_large", __doc__, make, arguments)
+    return run_study(
+        "figure_prior_large", __doc__, make, arguments, add_options=add_backend_options
+    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ the test documents is folded in. lambda, the prior varphi of Phi, and whether th
 folded-in theta or from the theta that training left behind, are chosen for each algorithm alike on
 a fifth of the training documents, at the first K and with seed 0; the test documents judge once.
 (At --scale paper lambda is the paper's: 0.05, and 1.05 for SpikeLDA.) tiny uses a generated corpus,
-whose documents belong to their strongest topic.
+whose documents belong to their strongest topic. With --backend brian2 the networks choose and are
+judged in spikes, with a choice of their own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from brian_lda.algorithms import find_algorithm
 from brian_lda.sweeps import Task, expand_grid
 from brian_lda.sweeps.experiments import CLASSIFY
 from brian_lda.sweeps.tables import summary
+from study.backend import add_backend_options, backend_label
 from study.classification import classification_config
 from study.priors import lambda_of
 from study.script import Study, run_study
@@ -69,7 +71,7 @@ def task(
         iterations = scale.choice_iterations.get(algorithm, iterations)
     sizes = (algorithm, scale.corpus, config["n_topics"], config["lamda"], config["varphi"])
     fields = classification_config(*sizes, iterations, config["seed"], judged_on)
-    return Task(fields, CLASSIFY, study.options.data_dir)
+    return study.task(fields, CLASSIFY)
 
 
 def choose(study: Study, scale: Scale, algorithm: str) -> tuple[float, float, str] | None:
@@ -102,6 +104,7 @@ def rows_of(
         report.finished(), by=("algorithm", "n_topics"), values=(*values, "seconds")
     ):
         row = {key.replace(f"_{theta}", ""): value for key, value in row.items()}
+        row |= {"backend": backend_label(algorithm, study.backend)}
         row |= {"lamda": lamda, "varphi": varphi, "theta": theta}
         row |= {"iterations": scale.iterations[algorithm]}
         for name in TASKS:
@@ -140,12 +143,14 @@ def line(row: dict[str, Any]) -> str:
     return (
         f"{title:15} K = {row['n_topics']:<4} lambda = {row['lamda']:<5} "
         f"varphi = {row['varphi']:<5} "
-        f"{'   '.join(cells)}   {row['n_runs']} runs"
+        f"{'   '.join(cells)}   {row['n_runs']} runs, {row['backend']}"
     )
 
 
 def main(arguments: list[str] | None = None) -> int:
-    return run_study("table_classification", __doc__, make, arguments)
+    return run_study(
+        "table_classification", __doc__, make, arguments, add_options=add_backend_options
+    )
 
 
 if __name__ == "__main__":

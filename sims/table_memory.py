@@ -9,10 +9,16 @@ Bytes on a chip with weights of 32 bits (`brian_lda.hardware.memory`), from K, V
 corpora that are not at hand appear with the sizes that the paper prints. Beside them the memory of
 the two chips that the paper names (Sec. 1), TrueNorth 52 MB and SpiNNaker 128 MB. --scale chooses
 corpora, K and mini-batch: paper K = 200 for KOS, 20NG, Enron and K = 50 for NIPS, NYTimes, PubMed.
+
+With --count every network is also trained in spikes with its default settings until it stops by
+itself (SpikeCGS: 200 sweeps; seed 0), and the table has what was counted in the running network
+(`brian_lda.hardware.counted_run`) beside what the sizes predict, and packets a race between 4
+chips with the topics in index order, for corpora that are at hand.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from dataclasses import asdict
 from typing import Any
@@ -24,6 +30,11 @@ from brian_lda.corpus import load_corpus
 from brian_lda.hardware import Memory, memory_table
 from brian_lda.hardware.account import race_account
 from brian_lda.plotting import PALETTE
+from brian_lda.sweeps import Task
+from brian_lda.sweeps.experiments import COUNT
+from brian_lda.sweeps.task import RESULT_KEY
+from study.arguments import positive
+from study.backend import add_simulator_option
 from study.script import Study, is_at_hand, run_study
 
 # Appendix, Tab. "Statistics of the datasets", with the vocabulary of KOS corrected: (V, D, N).
@@ -32,6 +43,7 @@ PRINTED = {
     "nytimes": (102_000, 300_000, 100_000_000),
     "pubmed": (141_000, 8_200_000, 738_000_000),
 }
+N_CHIPS = 4
 CHIPS = {"TrueNorth 52 MB": 52e6, "SpiNNaker 128 MB": 128e6}
 # corpus: (K, documents of a mini-batch)
 SCALES = {
@@ -78,7 +90,10 @@ def make(study: Study) -> None:
                 doc_length=n_tokens / n_docs,
                 batch_size=batch_size,
             )
-            rows.append({**row, "sizes": origin, **_bytes(memory), **asdict(account)})
+            line = {**row, "sizes": origin, **_bytes(memory), **asdict(account)}
+            if study.options.count and origin == "measured":
+                line |= counted(study, name, memory.algorithm, n_topics)
+            rows.append(line)
     if rows:
         study.write(rows, {"scale": scale, "weight_bytes": 4}, draw(rows))
     for row in rows:
@@ -88,6 +103,34 @@ def make(study: Study) -> None:
             f"{row['races_per_token']:2} race(s) a token, each {row['spikes']:.2f} spikes, "
             f"{row['synaptic_events']:.0f} synaptic events, {row['plastic_writes']:.1f} writes"
         )
+        if "counted_races" in row:
+            print(
+                f"{'':8} counted in {row['counted_passes']:.0f} passes, {row['counted_races']} "
+                f"races, each {row['counted_spikes']:.2f} spikes, "
+                f"{row['counted_synaptic_events']:.0f} synaptic events, "
+                f"{row['counted_plastic_writes']:.1f} writes, "
+                f"{row['counted_packets']:.2f} packets between {N_CHIPS} chips"
+            )
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--count", action="store_true", help="train in spikes and count")
+    parser.add_argument(
+        "--passes", type=positive, metavar="N", help="with --count: at most so many"
+    )
+    add_simulator_option(parser)
+
+
+def counted(study: Study, corpus: str, algorithm: str, n_topics: int) -> dict[str, Any]:
+    """Per race, of a training run in spikes to its end; the run itself is kept in OUT/runs."""
+    options: dict[str, Any] = {"brian2_options": {"simulator": study.options.simulator}}
+    config = {
+        "algorithm": algorithm, "backend": "brian2", "corpus": corpus, "n_topics": n_topics,
+        "passes": study.options.passes, "seed": 0, "n_chips": N_CHIPS, "options": options,
+    }  # fmt: skip
+    task = Task(config, COUNT, study.options.data_dir)
+    found = study.sweep([task]).results.get(task.key, {})
+    return {f"counted_{name}": value for name, value in found.items() if name != RESULT_KEY}
 
 
 def _bytes(memory: Memory) -> dict[str, Any]:
@@ -133,7 +176,7 @@ def draw(rows: list[dict[str, Any]]):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    return run_study("table_memory", __doc__, make, arguments)
+    return run_study("table_memory", __doc__, make, arguments, add_options=add_options)
 
 
 if __name__ == "__main__":

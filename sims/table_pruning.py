@@ -1,4 +1,4 @@
-"""Table 5 of the paper: classification after fan-in pruning, at rate level.
+"""Table 5 of the paper: classification after fan-in pruning, at rate level or in spikes.
 
     python sims/table_pruning.py --data-dir DATA --out results
 
@@ -21,6 +21,7 @@ from brian_lda.hardware import PAPER_PRIVATE_WORDS
 from brian_lda.sweeps import Task
 from brian_lda.sweeps.experiments import CLASSIFY, PRUNE
 from brian_lda.sweeps.tables import mean_and_spread
+from study.backend import add_backend_options, backend_label
 from study.classification import classification_config
 from study.script import Study, run_study
 
@@ -72,7 +73,7 @@ def make(study: Study) -> None:
                 "ed_spike_lda", scale.corpus, K, *scale.priors, scale.passes, seed
             ) | {"pretraining": list(scale.pretraining), "n_private": scale.n_private}
             for config, function in ((cgs, CLASSIFY), (ed, PRUNE)):
-                places.append((K, Task(config, function, study.options.data_dir)))
+                places.append((K, study.task(config, function)))
     report = study.sweep([task for _, task in places])
     found: dict[tuple[str, int], list[dict[str, float]]] = {}
     for K, task in places:
@@ -80,7 +81,7 @@ def make(study: Study) -> None:
             continue  # failed, and was reported
         for name, accuracies in networks(task, result):
             found.setdefault((name, K), []).append(accuracies)
-    rows = [row(scale, name, K, runs) for (name, K), runs in found.items()]
+    rows = [row(scale, name, K, runs, study.backend) for (name, K), runs in found.items()]
     study.write(rows, asdict(scale), figure(scale, rows))
     for line in rows:
         cells = [
@@ -97,8 +98,11 @@ def networks(task: Task, result: dict[str, Any]) -> list[tuple[str, dict[str, fl
     return [(name.replace("whole", "ed-SpikeLDA"), result[name]) for name in names]
 
 
-def row(scale: Scale, name: str, K: int, runs: list[dict[str, float]]) -> dict[str, Any]:
+def row(
+    scale: Scale, name: str, K: int, runs: list[dict[str, float]], backend: str | None
+) -> dict[str, Any]:
     line: dict[str, Any] = {"network": name, "n_topics": K, "n_runs": len(runs)}
+    line["backend"] = backend_label("cgs" if name == "CGS" else "ed_spike_lda", backend)
     paper = PAPER.get(name, (None, None)) if scale.corpus == "20ng" else (None, None)
     for task, value in zip(TASKS, paper, strict=True):
         accuracies = [run[f"{task}_fold_in"] for run in runs]
@@ -135,7 +139,7 @@ def figure(scale: Scale, rows: list[dict[str, Any]]) -> Figure:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    return run_study("table_pruning", __doc__, make, arguments)
+    return run_study("table_pruning", __doc__, make, arguments, add_options=add_backend_options)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ The rows marked "paper" use the step rules of the paper's appendix with its Eule
 event-driven form that costs O(V) a token, so it is asked for by name (--rows ed-spike-lda-paper).
 --stream adds one pass over a stream beside scikit-learn and gensim (`table_stream.py`).
 
-With --json a run that was killed goes on where it was.
+With --json a run that was killed goes on where it was. --backend brian2 trains the networks in
+spikes, in a file of its own; cgs, sgmcmc and svi have none (`table_spikes.py` has both, with a
+test).
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from brian_lda.estimators import ProgressBar, TopicModel
 from brian_lda.files.json_files import read_json, write_json
 from brian_lda.runs import versions
 from study.arguments import positive
+from study.backend import add_backend_options
 from study.paper_settings import paper_rule
 from study.shapes import TABLE, corpus_and_topics
 from table_stream import SCALES as STREAM_SCALES
@@ -83,9 +86,14 @@ DEFAULT_ROWS = ("cgs", "semi-spike-lda", "du-spike-lda", "ed-spike-lda", "ed-spi
 CORPORA = ("reuters", "kos", "nips", "20ng", *TABLE)
 
 
-def evaluate(model: TopicModel, split: HoldoutSplit, seed: int, quiet: bool) -> dict[str, Any]:
-    """One run of a row."""
-    bar = ProgressBar(disable=quiet)
+def evaluate(
+    model: TopicModel, split: HoldoutSplit, seed: int, options: argparse.Namespace
+) -> dict[str, Any]:
+    """One run of a row; a baseline has no spikes."""
+    bar = ProgressBar(disable=options.quiet)
+    if options.backend == "brian2" and model.spiking:
+        simulator = {"simulator": options.simulator}
+        model.set_params(backend=options.backend, brian2_options=simulator)
     model.set_params(random_state=seed, callbacks=[bar]).fit(split.train)
     bar.close()
     score = model.heldout_score(split.observed, split.heldout)
@@ -115,8 +123,8 @@ def line(corpus: str, row: str, table: dict[str, Any]) -> str:
     )
 
 
-def earlier_results(path: Path | None, n_topics: int) -> dict[str, Any]:
-    """What an earlier run with the same K wrote to `path`, to go on with; else nothing yet."""
+def earlier_results(path: Path | None, n_topics: int, backend: str) -> dict[str, Any]:
+    """What an earlier run with the same K and backend wrote to `path`; else nothing yet."""
     if path is not None and path.is_file():
         found = read_json(path)
         if found.get("n_topics") != n_topics:
@@ -124,8 +132,13 @@ def earlier_results(path: Path | None, n_topics: int) -> dict[str, Any]:
                 f"{path} holds a table for K = {found.get('n_topics')}, not {n_topics}: name "
                 "another file with --json."
             )
+        if (before := found.get("backend", "rate")) != backend:
+            raise ParameterError(
+                f"{path} holds a table of backend {before}, not {backend}: name another file with "
+                "--json."
+            )
         return found
-    return {"n_topics": n_topics, "versions": versions(), "corpora": {}}
+    return {"n_topics": n_topics, "backend": backend, "versions": versions(), "corpora": {}}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -140,11 +153,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--paper-passes", type=positive, default=10, help="of the rows ed-…-paper")
     parser.add_argument("--stream", action="store_true", help="one pass over 20NG as a stream")
     parser.add_argument("--data-dir", metavar="DIR")
+    add_backend_options(parser)
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args(arguments)
     try:
-        results = earlier_results(options.json, options.topics)
+        results = earlier_results(options.json, options.topics, options.backend or "rate")
         for name in options.corpora:
             corpus, n_topics = corpus_and_topics(name, options.topics, options.data_dir)
             split = holdout_split(corpus, seed=0)
@@ -155,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
                     if str(seed) in done:
                         continue
                     model = models(n_topics, options.paper_passes)[row]
-                    done[str(seed)] = evaluate(model, split, seed, options.quiet)
+                    done[str(seed)] = evaluate(model, split, seed, options)
                     if options.json:
                         write_json(options.json, results)
                 print(line(name, row, table), flush=True)

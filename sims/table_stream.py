@@ -8,7 +8,8 @@ newsgroup after newsgroup, first those of the training part of its by-date split
 those of the test part. "shuffled" is a random order. "5 times" (tiny: 2) is a longer stream, for
 the memory: resident memory of this process after 10 %, 50 % and 100 % of the stream, the corpus and
 Python included. All seeds in the order of arrival, one in the others. 20NG, K = 50 (small); K = 200
-(paper, which has no such table); reuters, K = 5 (tiny).
+(paper, which has no such table); reuters, K = 5 (tiny). With --backend brian2 our networks learn in
+spikes; the simulator's own memory is not in the figures.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from brian_lda.errors import MissingDependencyError
 from brian_lda.estimators import TopicModel
 from brian_lda.evaluation import HeldOutScore, effective_counts, heldout_perplexity
 from brian_lda.sweeps.tables import mean_and_spread
+from study.backend import add_backend_options
 from study.online_peers import LAMBDA, PEERS
 from study.script import Study, run_study
 
@@ -77,9 +79,17 @@ def resident_mib() -> float | None:
 
 
 def stream_rows(
-    corpus: str, split: HoldoutSplit, scale: Scale, seeds: Sequence[int]
+    corpus: str,
+    split: HoldoutSplit,
+    scale: Scale,
+    seeds: Sequence[int],
+    backend: Mapping[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The rows of one corpus, each as soon as it has been measured."""
+    """The rows of one corpus, each as soon as it has been measured.
+
+    `backend` holds arguments of the estimators that have a network.
+    """
+    backend = backend or {}
     shuffled = split.train.subset(np.random.default_rng(0).permutation(split.train.n_docs))
     for order, documents, of_order in (
         ("arrival", split.train, list(seeds)),
@@ -89,7 +99,7 @@ def stream_rows(
             yield {
                 "corpus": corpus,
                 "order": order,
-                **_ours(name, documents, split, scale, of_order),
+                **_ours(name, documents, split, scale, of_order, backend),
             }
         for name in PEERS:
             try:
@@ -99,7 +109,7 @@ def stream_rows(
                 continue
             yield {"corpus": corpus, "order": order, **row}
     for name in LONG_STREAM:
-        row = _ours(name, split.train, split, scale, seeds[:1], scale.times)
+        row = _ours(name, split.train, split, scale, seeds[:1], backend, scale.times)
         yield {"corpus": corpus, "order": f"arrival, {scale.times} times", **row}
 
 
@@ -109,12 +119,13 @@ def _ours(
     split: HoldoutSplit,
     scale: Scale,
     seeds: Sequence[int],
+    backend: Mapping[str, Any],
     times: int = 1,
 ) -> dict[str, Any]:
     algorithm = find_algorithm(name)
     scores, seconds, memory = [], [], []
     for seed in seeds:
-        model = algorithm.load_estimator()(n_topics=scale.n_topics, random_state=seed)
+        model = algorithm.load_estimator()(n_topics=scale.n_topics, random_state=seed, **backend)
         start = time.perf_counter()
         memory.append(feed(model, documents, scale.batch_size, times))
         seconds.append(time.perf_counter() - start)
@@ -157,9 +168,13 @@ def _row(
 def make(study: Study) -> None:
     scale = SCALES[study.options.scale]
     rows: list[dict[str, Any]] = []
+    backend: dict[str, Any] = {}
+    if study.backend == "brian2":
+        backend = {"backend": "brian2"}
+        backend["brian2_options"] = {"simulator": study.options.simulator}
     for corpus in study.at_hand(scale.corpora):
         split = holdout_split(load_corpus(corpus, data_dir=study.options.data_dir), seed=0)
-        for row in stream_rows(corpus, split, scale, study.seeds):
+        for row in stream_rows(corpus, split, scale, study.seeds, backend):
             rows.append(row)
             print(line(row), flush=True)
             study.write(rows, asdict(scale))  # after each row: a killed run keeps what it has
@@ -177,7 +192,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    return run_study("table_stream", __doc__, make, arguments)
+    return run_study("table_stream", __doc__, make, arguments, add_options=add_backend_options)
 
 
 if __name__ == "__main__":

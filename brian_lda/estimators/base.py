@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from brian_lda.algorithms import ALGORITHMS, algorithm_of
 from brian_lda.available_memory import available_memory
 from brian_lda.corpus import Corpus, TokenStore, as_counts, halve_documents
+from brian_lda.cpu_time import cpu_seconds
 from brian_lda.errors import BackendError, DivergenceError, ModelFileError, ParameterError
 from brian_lda.estimators.brian2_options import network_options
 from brian_lda.estimators.checkpoint import Checkpoint
@@ -50,9 +51,9 @@ class TopicModel(TransformerMixin, BaseEstimator):
     components_ : float array [topic, word]
         Phi; rows sum to 1.
     history_ : list of dict
-        Per iteration: iteration, tokens (shown so far), seconds (spent training so far),
-        training_perplexity where it was looked at (`convergence`), stopped (why, in the last one),
-        and what callbacks added (perplexity).
+        Per iteration: iteration, tokens (shown so far), seconds and cpu_seconds (spent training so
+        far; the simulator's included), training_perplexity where it was looked at (`convergence`),
+        stopped (why, in the last one), and what callbacks added (perplexity).
     n_iter_ : int
     max_iterations_ : int
         How many iterations there can be at most.
@@ -137,12 +138,13 @@ class TopicModel(TransformerMixin, BaseEstimator):
 
     def _train(self, n_iterations: int, convergence: Convergence | None = None) -> None:
         self.max_iterations_ = len(self.history_) + n_iterations
-        started_at = self.history_[-1] if self.history_ else {"tokens": 0, "seconds": 0.0}
-        tokens, seconds = started_at["tokens"], started_at["seconds"]
+        nothing = {"tokens": 0, "seconds": 0.0, "cpu_seconds": 0.0}
+        so_far = self.history_[-1] if self.history_ else nothing
+        tokens, seconds, cpu = ({**nothing, **so_far}[name] for name in nothing)
         try:
             for _ in range(n_iterations):
                 self.between_iterations_ = False
-                start = time.perf_counter()
+                start, cpu_start = time.perf_counter(), cpu_seconds()
                 tokens += self.trainer_.iterate()
                 record: dict[str, Any] = {
                     "iteration": len(self.history_) + 1,
@@ -151,7 +153,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
                 if convergence is not None:
                     convergence.look(self, record)
                 seconds += time.perf_counter() - start
-                record["seconds"] = seconds
+                cpu += cpu_seconds() - cpu_start
+                record |= {"seconds": seconds, "cpu_seconds": cpu}
                 self.history_.append(record)
                 self.between_iterations_ = True
                 # Not `any(...)`: every callback sees every iteration.

@@ -6,6 +6,9 @@
 ``rate``        Hz, in clocked time: topic neuron z fires at rate * exp(u_z). Default: controlled.
 ``dt``          seconds, in clocked time: the time step. Default: 1 ms.
 ``simulator``   "standalone": compiled to C++ once (default). "cython", "numpy": inside Python.
+``count``       True: count all spikes of the training, neuron by neuron
+                (`brian_lda.hardware.counted_run`). Default: False. What was counted before a
+                checkpoint is lost when a run goes on from it.
 ``n_circuits``  of du- and semi-SpikeLDA: circuits that share the documents of a mini-batch, one a
                 process. The weights do not depend on it. Default: 1. In the other networks every
                 token changes weights that the next one reads: they stay one circuit.
@@ -22,7 +25,7 @@ from brian_lda.errors import ParameterError
 if TYPE_CHECKING:
     from brian_lda.estimators.base import TopicModel
 
-KNOWN = ("inhibition", "rate", "dt", "simulator")
+KNOWN = ("inhibition", "rate", "dt", "simulator", "count")
 CLOCKED = ("rate", "dt")
 
 

@@ -12,12 +12,14 @@ partition         topics on chips: hypergraph partitioning, index order, random
 checker           limits and traffic recomputed from a placement, independently
 locality          proof from the Brian objects that spikes alone cross; `network_audit` by name
 packets           packets between chips, counted from the spikes that a network has fired
+account, counted  what one race costs: predicted from sizes; counted in a training run
 energy, memory    dynamic + static energy of a token; memory of every algorithm
 report            all of it for one network and one chip; `report_page` shows it
 ================  ===============================================================================
 """
 
 from brian_lda.hardware.checker import count_traffic
+from brian_lda.hardware.counted import CountedRun, counted_run
 from brian_lda.hardware.feasibility import CheckReport, check
 from brian_lda.hardware.memory import Memory, memory_table
 from brian_lda.hardware.partition import hypergraph_placement, index_placement, random_placement
@@ -32,6 +34,7 @@ __all__ = [
     "PAPER_PRIVATE_WORDS",
     "CheckReport",
     "ChipProfile",
+    "CountedRun",
     "Memory",
     "NetworkPlan",
     "as_page",
@@ -39,6 +42,7 @@ __all__ = [
     "available_chips",
     "check",
     "count_traffic",
+    "counted_run",
     "hardware_report",
     "hypergraph_placement",
     "index_placement",

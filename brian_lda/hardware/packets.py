@@ -44,22 +44,18 @@ class CountedPackets:
 def count_packets(
     network: SpikingNetwork, chip_of_topic: np.ndarray, n_chips: int
 ) -> CountedPackets:
-    """Count the packets of the latest recorded run, had it been on several chips.
+    """Count the packets of a network's spikes, had it been on several chips.
 
     Parameters
     ----------
     network : SpikingNetwork
-        After `present(..., record=PACKETS)`. With `Race` inhibition a token is presented in one
+        One that counts its spikes: all packets so far. Else after `present(..., record=PACKETS)`:
+        those of the latest recorded run. With `Race` inhibition a token is presented in one
         tick; else its word and its document fire in every tick until there is a winner.
     chip_of_topic : int array [topic]
     n_chips : int
     """
-    found = {} if network.spikes is None else network.spikes.index
-    if not found.keys() >= {"word", "document"}:
-        raise ParameterError(
-            f"packets are counted from the spikes of words and documents; found {[*found]}. "
-            "Present the tokens with record=PACKETS."
-        )
+    fired = network.counted if network.counted is not None else _recorded(network)
     chip_of_topic, sizes = np.asarray(chip_of_topic), network.sizes
     connected = np.ones((sizes.n_words, sizes.n_topics), bool)
     if network.pruned is not None:
@@ -68,13 +64,26 @@ def count_packets(
 
     def packets(layer: str, home: np.ndarray, reaches: np.ndarray) -> np.ndarray:
         enters = reaches & (home[:, None] != np.arange(n_chips))
-        n_sent = np.bincount(found[layer], minlength=len(home))[:, None] * enters
+        n_sent = fired[layer][:, None] * enters
         return np.stack([n_sent[home == c].sum(axis=0) for c in range(n_chips)])
 
     everywhere = np.ones((1, n_chips), bool)
     return CountedPackets(
-        n_tokens=len(found["topic"]),
-        word=packets("word", on_chip.argmax(axis=1), on_chip > 0),
-        document=packets("document", np.arange(sizes.n_docs) % n_chips, everywhere),
-        winner=packets("topic", chip_of_topic, everywhere),
+        n_tokens=int(fired["topics"].sum()),
+        word=packets("words", on_chip.argmax(axis=1), on_chip > 0),
+        document=packets("documents", np.arange(sizes.n_docs) % n_chips, everywhere),
+        winner=packets("topics", chip_of_topic, everywhere),
     )
+
+
+def _recorded(network: SpikingNetwork) -> dict[str, np.ndarray]:
+    """Spikes of each neuron in the latest recorded run, by layer."""
+    found = {} if network.spikes is None else network.spikes.index
+    if not found.keys() >= {"word", "document"}:
+        raise ParameterError(
+            f"packets are counted from the spikes of words and documents; found {[*found]}. "
+            "Present the tokens with record=PACKETS."
+        )
+    sizes = network.sizes
+    n_neurons = {"word": sizes.n_words, "document": sizes.n_docs, "topic": sizes.n_topics}
+    return {f"{layer}s": np.bincount(found[layer], minlength=n) for layer, n in n_neurons.items()}

@@ -316,6 +316,7 @@ def run_metrics(
         "n_topics": config.n_topics,
         "seed": config.seed,
         "iterations": model.n_iter_,
+        "passes": model.n_iter_ / model.trainer_.iterations_per_pass,
         "stopped": last.get("stopped"),
         "interrupted": interrupted,
         "perplexity": score.perplexity,
@@ -325,6 +326,7 @@ def run_metrics(
         "heldout_tokens": score.n_tokens,
         "tokens_per_second": last["tokens"] / max(last["seconds"], 1e-9),
         "seconds": last["seconds"],
+        "cpu_seconds": last["cpu_seconds"],
         "history": [
             {key: record[key] for key in kept}
             for record in model.history_

@@ -15,6 +15,8 @@ from brian_lda.parameters import BatchParameters, require_map_prior
 from brian_lda.simulation.model_choice import model_for, require_countable
 from brian_lda.simulation.recording import Recording, Spikes
 from brian_lda.simulation.side_by_side import (
+    Circuits,
+    LocalCircuits,
     Sweeps,
     check_circuits,
     check_recorded,
@@ -48,6 +50,8 @@ class MiniBatchSpiking:
     ----------
     documents_swapped : int
         Documents whose K synapses have entered the network so far: the external-memory traffic.
+    circuits : Circuits or None
+        Where documents are shown, if not in one circuit here.
     """
 
     _name: ClassVar[str]  # of the algorithm
@@ -84,7 +88,8 @@ class MiniBatchSpiking:
             **options,
         )
         check_circuits(n_circuits, self.network)
-        self._others = [self.network.stand_in() for _ in range(n_circuits - 1)]
+        others = [self.network.stand_in() for _ in range(n_circuits - 1)]
+        self.circuits: Circuits | None = LocalCircuits(others) if others else None
 
     def set_corpus_size(self, n_training_tokens: float) -> None:
         """A pass has so many tokens."""
@@ -121,13 +126,13 @@ class MiniBatchSpiking:
             token from every topic neuron: the mini-batch is learned without it.
         """
         if record is not None:
-            check_recorded(1 + len(self._others))
+            check_recorded(self.circuits.n_circuits if self.circuits else 1)
         counts = sparse.csr_array(counts)
         heard = self._begin_batch(counts)
         words = np.repeat(counts.indices, counts.data)[heard]
         docs = np.repeat(_doc_of_entry(counts), counts.data)[heard]
         n_tokens, T = len(words), self.parameters.local_iterations
-        burn_in = T + self._model.FIRST_SWEEPS
+        burn_in = T + self.first_sweeps
         sweeps = Sweeps(
             words,
             docs,
@@ -137,14 +142,19 @@ class MiniBatchSpiking:
             [self.seed, 1, self.n_updates],
         )
         winners = np.full((sweeps.n_sweeps, len(heard)), NO_WINNER, np.int32)
-        if self._others and n_tokens:
-            winners[:, heard] = show_side_by_side(self.network, self._others, sweeps)
+        if self.circuits and n_tokens:
+            winners[:, heard] = show_side_by_side(self.network, self.circuits, sweeps)
         elif n_tokens:
             sequence = sweeps.present(self.network, 0, len(sweeps), record)
             winners[:, heard] = sequence.reshape(sweeps.n_sweeps, n_tokens)
         self.documents_swapped += counts.shape[0]
         self.n_updates += 1
         return winners
+
+    @property
+    def first_sweeps(self) -> int:
+        """Sweeps of a mini-batch before the 2T of the paper: they assign a topic to begin with."""
+        return int(self._model.FIRST_SWEEPS)
 
     def _begin_batch(self, counts: sparse.csr_array) -> np.ndarray:
         """Let the documents enter the network; which tokens are heard, bool array [token].

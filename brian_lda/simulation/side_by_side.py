@@ -2,23 +2,26 @@
 
 Given M^alpha the documents of a mini-batch are independent of each other. Each circuit has all the
 synapses of the network and is shown a share of the documents. Then the eligibilities N_zw and N_z,
-which are integers, are added up at the last circuit; with the last token of the mini-batch, which
-was held back for it, that circuit makes the one update of M^alpha.
+which are integers, are added up at one circuit; with the last token of the mini-batch, which was
+held back for it, that circuit makes the one update of M^alpha.
 
 Every document draws from streams of its own (`streams`), and so does the last token: the weights
-are the same, to the last bit, for any number of circuits.
+are the same, to the last bit, for any number of circuits, here or on other machines
+(`brian_lda.sweeps.remote_circuits`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
 from brian_lda.circuit.circuit import Values
+from brian_lda.circuit.kept import Kept
 from brian_lda.errors import ParameterError
 from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.spiking_network import SpikingNetwork
@@ -36,6 +39,11 @@ def check_circuits(n_circuits: int, network: SpikingNetwork) -> None:
             f"n_circuits must be 1 with {network.inhibition}: its topic neurons carry "
             f"{', '.join(network.inhibition.kept)} from document to document, so that documents "
             f"are not independent; found {n_circuits}. Use Race(), or a fixed `rate`."
+        )
+    if n_circuits > 1 and network.counted is not None:
+        raise ParameterError(
+            f"spikes are counted in one circuit: use n_circuits=1 with count=True; found "
+            f"{n_circuits}. The weights are the same."
         )
     if network.keeper is not None:
         check_recorded(n_circuits)
@@ -136,28 +144,61 @@ def shares(docs: np.ndarray, n_circuits: int) -> list[tuple[int, int]]:
     return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
 
-def show_side_by_side(
-    network: SpikingNetwork, others: Sequence[SpikingNetwork], sweeps: Sweeps
-) -> np.ndarray:
+Shown = tuple[np.ndarray, dict[str, np.ndarray]]  # winners; what a circuit has to say afterwards
+
+
+class Circuits(Protocol):
+    """Where the documents of a mini-batch are shown."""
+
+    @property
+    def n_circuits(self) -> int: ...
+
+    def show(self, network: SpikingNetwork, parts: Sequence[Sweeps]) -> list[Shown]:
+        """Show each part to a circuit that knows what `network` knows (`shown_to`)."""
+
+
+class LocalCircuits:
+    """`network` itself, which is shown the last part, and others like it on this machine."""
+
+    def __init__(self, others: Sequence[SpikingNetwork]) -> None:
+        self.others = list(others)
+
+    @property
+    def n_circuits(self) -> int:
+        return 1 + len(self.others)
+
+    def show(self, network: SpikingNetwork, parts: Sequence[Sweeps]) -> list[Shown]:
+        circuits = [*self.others[: len(parts) - 1], network]
+        network.prepare()  # once, not in every circuit
+        for circuit in circuits[:-1]:
+            circuit.take_over(network)
+        jobs = [partial(shown_to, *both) for both in zip(circuits, parts, strict=True)]
+        return _all_at_once(jobs) if network.runs_in_parallel else [job() for job in jobs]
+
+
+def shown_to(circuit: SpikingNetwork, part: Sweeps) -> Shown:
+    """Show a part, but for the last token of the mini-batch, which is held back.
+
+    What the circuit has to say: its counts, and what it keeps of its own documents and tokens.
+    """
+    winners = part.present(circuit, 0, len(part) - part.is_last)
+    said = {name: circuit.known(name) for name in ADDED}
+    for variable, own in _of_documents(circuit, part):
+        said[variable.name] = circuit.known(variable.name)[own]
+    return winners, said
+
+
+def show_side_by_side(network: SpikingNetwork, circuits: Circuits, sweeps: Sweeps) -> np.ndarray:
     """Show a mini-batch to several circuits; `network` learns. Returns the winners [sweep, token].
 
     If a circuit fails, `network` knows what it knew before.
     """
     before = {variable.name: network.known(variable.name) for variable in network.kept}
-    parts = [sweeps.of_tokens(*share) for share in shares(sweeps.docs, 1 + len(others))]
-    circuits = [*others[: len(parts) - 1], network]
-    network.prepare()
-    for circuit in circuits[:-1]:
-        circuit.take_over(network)
+    parts = [sweeps.of_tokens(*share) for share in shares(sweeps.docs, circuits.n_circuits)]
     try:
-        # The last token of the mini-batch is held back.
-        jobs = [
-            partial(part.present, circuit, 0, len(part) - part.is_last)
-            for part, circuit in zip(parts, circuits, strict=True)
-        ]
-        found = _all_at_once(jobs) if network.runs_in_parallel else [job() for job in jobs]
-        network.change(_together(circuits, parts))
-        last = parts[-1]
+        shown = circuits.show(network, parts)
+        network.change(_together(network, parts, [said for _, said in shown]))
+        found, last = [won for won, _ in shown], parts[-1]
         found[-1] = np.append(found[-1], last.present(network, len(last) - 1, len(last)))
     except BaseException:
         network.change(before)
@@ -165,22 +206,29 @@ def show_side_by_side(
     return np.concatenate([won.reshape(sweeps.n_sweeps, -1) for won in found], axis=1)
 
 
-def _all_at_once(jobs: Sequence[Callable[[], np.ndarray]]) -> list[np.ndarray]:
+def _all_at_once(jobs: Sequence[Callable[[], Shown]]) -> list[Shown]:
     with ThreadPoolExecutor(len(jobs)) as threads:  # they wait for programs
         running = [threads.submit(job) for job in jobs]
         return [job.result() for job in running]
 
 
-def _together(circuits: Sequence[SpikingNetwork], parts: Sequence[Sweeps]) -> dict[str, np.ndarray]:
-    """What the last circuit is to know: all counts, and the documents of all."""
-    learner = circuits[-1]
-    known = {name: np.sum([circuit.known(name) for circuit in circuits], axis=0) for name in ADDED}
-    for variable in learner.model.KEPT:
-        if not variable.axes.startswith(("doc", "token")):
-            continue
-        whole = learner.known(variable.name).copy()
-        for circuit, part in zip(circuits[:-1], parts[:-1], strict=True):
-            own = part.tokens if variable.axes == "token" else np.unique(part.docs)
-            whole[own] = circuit.known(variable.name)[own]
-        known[variable.name] = whole
+def _of_documents(network: SpikingNetwork, part: Sweeps) -> Iterator[tuple[Kept, np.ndarray]]:
+    """What is kept of documents and tokens, each with the indices of those in a part."""
+    for variable in network.model.KEPT:
+        if variable.axes == "token":
+            assert part.tokens is not None  # only networks that remember keep something of them
+            yield variable, part.tokens
+        elif variable.axes.startswith("doc"):
+            yield variable, np.unique(part.docs)
+
+
+def _together(
+    network: SpikingNetwork, parts: Sequence[Sweeps], said: Sequence[dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """What the network is to know before the last token: all counts, and the documents of all."""
+    known = {name: np.sum([each[name] for each in said], axis=0) for name in ADDED}
+    for part, each in zip(parts, said, strict=True):
+        for variable, own in _of_documents(network, part):
+            name = variable.name
+            known.setdefault(name, network.known(name).copy())[own] = each[name]
     return known

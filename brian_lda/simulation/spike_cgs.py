@@ -39,6 +39,7 @@ class SpikeCGSSpiking(LogCountSampler):
         simulator: str = "standalone",
         constraints: Constraints | None = None,
         record: Recording | None = None,
+        count: bool = False,
         **arguments: Any,
     ) -> None:
         super().__init__(words, docs, seed=seed, **arguments)
@@ -64,6 +65,7 @@ class SpikeCGSSpiking(LogCountSampler):
             simulator=simulator,
             constraints=constraints,
             record=record,
+            count=count,
         )
         self._n_presented = 0
 

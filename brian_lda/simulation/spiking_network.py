@@ -17,6 +17,7 @@ import numpy as np
 
 from brian_lda.circuit.chips import add_limits, limit_values
 from brian_lda.circuit.circuit import Circuit, Sizes, Values
+from brian_lda.circuit.counters import add_counters, counted_layers, counter_path
 from brian_lda.circuit.inhibition import Inhibition
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.latency import make_inhibition
@@ -72,9 +73,14 @@ class SpikingNetwork:
         The words with a synapse of their own; the default is all.
     record : Recording, optional
         Windows of everything that is shown from now on; they are collected in `keeper`.
+    count : bool
+        Count all spikes, neuron by neuron (`brian_lda.circuit.counters`).
 
     Attributes
     ----------
+    counted : dict of str to int array [neuron], or None
+        With `count`, by layer: spikes of all that was shown so far. Document neurons of mini-batch
+        networks belong to one document after the other. No part of the state.
     keeper : WindowKeeper or None
         What was recorded so far of the windows of `record`.
     recorded : list of Spikes
@@ -94,6 +100,7 @@ class SpikingNetwork:
         constraints: Constraints | None = None,
         pruned: PrunedWords | None = None,
         record: Recording | None = None,
+        count: bool = False,
     ) -> None:
         self.model, self.sizes, self.constants, self.seed = model, sizes, dict(constants), seed
         self.inhibition = make_inhibition(inhibition)
@@ -111,6 +118,9 @@ class SpikingNetwork:
             *model.KEPT,
             *(Kept(f"topics.{name}", "topic") for name in self.inhibition.kept),
         )
+        self.counted: dict[str, np.ndarray] | None = None
+        if count:
+            self.counted = {layer: np.zeros(0, np.int64) for layer in counted_layers(model.KEPT)}
         self.recorded: list[Spikes] = []
         self.keeper: WindowKeeper | None = None
         if record is not None:
@@ -195,12 +205,14 @@ class SpikingNetwork:
             inputs = {**fixed, **values, **(run_values(start, stop) if run_values else {})}
             part = {name: index[start:stop] for name, index in clamped.items()}
             inputs.update(recorder.values(start, stop))
+            inputs.update({counter_path(layer): 0 for layer in self.counted or ()})
             simulator = self._simulator(keeper.recording if keeper else None)
             result = simulator.run(inputs, part, dt=self.inhibition.dt, streams=seeds)
             values = {path: result[path] for path in values}
             check_weights(values, self.kept)
             winners.append(result["winners.i"])
             recorder.read(result, start, stop)
+            self._count(result)
         recorder.finish()
         if record is not None and keeper is not None:
             self.recorded = keeper.recorded()
@@ -209,6 +221,15 @@ class SpikingNetwork:
             known = variable.out_of_network(left, self.sizes, compiled)
             self._known[variable.name], self._left[variable.path] = known, (known, left)
         return spread_winners(np.concatenate(winners), heard)
+
+    def _count(self, result: Arrays) -> None:
+        """Add the spikes of a run; neurons that only fill up a compiled size never fire."""
+        sizes = self.sizes
+        n_neurons = {"words": sizes.n_words, "documents": sizes.n_docs, "tokens": sizes.n_tokens}
+        for layer, before in (self.counted or {}).items():
+            now = result[counter_path(layer)].astype(np.int64)[: n_neurons.get(layer)]
+            now[: len(before)] += before  # mini-batches may grow
+            self.counted[layer] = now  # type: ignore[index]
 
     def stand_in(self) -> SpikingNetwork:
         """Another network like this one, in a program of its own, that records nothing."""
@@ -398,9 +419,11 @@ class SpikingNetwork:
                 net = self.model.wire(compiled, self.inhibition)
                 add_limits(net, self.constraints, self.model.KEPT, pruned=self.pruned is not None)
                 add_recorders(net, record)
+                add_counters(net, tuple(self.counted or ()))
                 return net
 
             outputs = tuple(variable.path for variable in self.kept)
+            outputs += tuple(counter_path(layer) for layer in self.counted or ())
             self._simulators[compiled, record] = make_simulator(self._kind, assemble, outputs)
         return self._simulators[compiled, record]
 

@@ -4,11 +4,12 @@
 task         a run as plain data; grids of them
 sweep        carry out what is not finished yet
 store        finished and failed runs as folders
+unfinished   what a run that was killed goes on from
 engines      in this process, in processes of this machine; `dask_engine` on Dask workers
 programs     compiled networks travel to workers
 experiments  what a worker runs: train, classify, prune
 tables       mean and spread over seeds, CSV files
-distributed  one training on many workers
+distributed  one training on many workers; `remote_circuits` in spikes
 ===========  =====================================================================================
 """
 

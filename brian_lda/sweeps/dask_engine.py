@@ -70,8 +70,8 @@ class DaskWorkers:
         from distributed import as_completed
 
         built = build_programs(tasks)
-        if built:
-            _import_brian_on_workers(self._client)
+        if any(task.config.get("backend") == "brian2" for task in tasks):
+            import_brian_on_workers(self._client)
         packed = pack_programs(built)
         programs = self._client.scatter(packed, broadcast=True, hash=False)
         # The key is new in each call: a scheduler must not hand out the failure it remembers.
@@ -88,7 +88,7 @@ class DaskWorkers:
             yield futures.pop(future), outcome
 
 
-def _import_brian_on_workers(client: Client) -> None:
+def import_brian_on_workers(client: Client) -> None:
     """Brian 2 sets a signal handler when it is imported, which a worker's task threads may not."""
     from distributed import WorkerPlugin
 

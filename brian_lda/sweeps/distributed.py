@@ -16,6 +16,10 @@ it holds nothing that the others lack.
 
 The token store must be readable by every worker under the same path (a common disk, or a copy on
 each machine).
+
+In spikes (backend="brian2") each worker runs a circuit (`brian_lda.sweeps.remote_circuits`). This
+process reads the documents and sends all weights with them; the law and the equality to the last
+bit are the same.
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ from scipy import sparse
 
 from brian_lda.corpus import TokenStore
 from brian_lda.errors import ParameterError
+from brian_lda.estimators.mini_batch import MiniBatchModel
 from brian_lda.estimators.trainers import MiniBatchTrainer
 from brian_lda.parameters import BatchParameters
 from brian_lda.reference.document_batch import BatchTokens, batch_tokens
@@ -54,7 +59,7 @@ def fit_data_parallel(
     model : SemiSpikeLDA or DuSpikeLDA
         Large mini-batches (1000 documents and more) keep the workers busy.
     store : TokenStore
-        Readable by every worker under the same path.
+        At rate level readable by every worker under the same path.
     client : Client
         See `brian_lda.sweeps.dask_engine.dask_client`.
     n_shards : int, optional
@@ -70,29 +75,60 @@ def fit_data_parallel(
             f"a {type(store).__name__}. Make one with brian_lda.corpus.open_token_store."
         )
     model._check_parameters()
-    if model.backend != "rate":
-        raise ParameterError(
-            f"fit_data_parallel trains at rate level: use backend='rate'; found {model.backend!r}."
-        )
     if model.learn_prior:
         raise ParameterError(
             "fit_data_parallel keeps lambda as given, because the counts C_zd stay on the workers: "
             "use learn_prior=False; found True."
         )
+    if model.record is not None:
+        raise ParameterError(
+            "fit_data_parallel records nothing, because the spikes stay on the workers: use "
+            f"record=None; found {model.record!r}."
+        )
     model.vocabulary_, model.n_features_in_, model.history_ = store.vocabulary, store.n_words, []
-    seed = model._seed()
-    single = model._make_trainer(store, seed)
-    algorithm = getattr(single, "algorithm", None)
-    if not isinstance(algorithm, MiniBatchReference):
+    if not isinstance(model, MiniBatchModel):
         raise ParameterError(
             "fit_data_parallel trains SemiSpikeLDA and DuSpikeLDA, whose documents are "
             f"independent within a mini-batch; found {type(model).__name__}."
         )
+    model.seed_ = model._seed()
     shards = n_shards or max(sum(client.nthreads().values()), 1)
-    batch_size = model.documents_per_batch(store)
-    model.trainer_ = DataParallelTrainer(algorithm, store, batch_size, seed, client, shards)
-    model._train_to_the_end(store)
+    model.trainer_ = (_in_spikes if model.backend == "brian2" else _at_rate_level)(
+        model, store, client, shards
+    )
+    try:
+        model._train_to_the_end(store)
+    finally:
+        if model.backend == "brian2":
+            model.trainer_.algorithm.circuits = None  # what follows runs here
     return model
+
+
+def _at_rate_level(
+    model: MiniBatchModel, store: TokenStore, client: Client, n_shards: int
+) -> MiniBatchTrainer:
+    algorithm = model._make_trainer(store, model.seed_).algorithm
+    assert isinstance(algorithm, MiniBatchReference)  # by its backend
+    batch_size = model.documents_per_batch(store)
+    return DataParallelTrainer(algorithm, store, batch_size, model.seed_, client, n_shards)
+
+
+def _in_spikes(
+    model: MiniBatchModel, store: TokenStore, client: Client, n_shards: int
+) -> MiniBatchTrainer:
+    """The trainer of one process, whose circuits are elsewhere."""
+    from brian_lda.simulation.side_by_side import check_circuits  # imports Brian2: seconds
+    from brian_lda.simulation.standalone import programs_used
+    from brian_lda.sweeps.dask_engine import import_brian_on_workers
+    from brian_lda.sweeps.remote_circuits import RemoteCircuits
+
+    with programs_used() as programs:
+        trainer = model._make_trainer(store, model.seed_)
+    algorithm: Any = trainer.algorithm
+    check_circuits(max(n_shards, 2), algorithm.network)  # one elsewhere is as good as two
+    import_brian_on_workers(client)
+    algorithm.circuits = RemoteCircuits(client, n_shards, programs)
+    return trainer
 
 
 class DataParallelTrainer(MiniBatchTrainer[MiniBatchReference]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,36 @@ from brian_lda.corpus import Corpus, load_corpus
 from brian_lda.corpus.generate import GeneratedCorpus
 from brian_lda.errors import ParameterError
 from brian_lda.evaluation import BINARY_GROUPS, svm_accuracy
+from brian_lda.hardware.counted import counted_run
+from brian_lda.hardware.packets import count_packets
+from brian_lda.hardware.partition import index_placement
 from brian_lda.hardware.pruning import prune_and_continue
 from brian_lda.runs import RunConfig, make_model, train_run
+from brian_lda.sweeps.unfinished import sole_owner, train_or_go_on
 
 CLASSIFY = "brian_lda.sweeps.experiments:classify"
 PRUNE = "brian_lda.sweeps.experiments:prune"
+COUNT = "brian_lda.sweeps.experiments:count"
 VALIDATION_SHARE = 0.2  # of the training documents
 
 
-def train(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
-    """Train and evaluate as `sims/train.py` does; the result is its metrics.json."""
+def train(
+    config: dict[str, Any], *, data_dir: str | None = None, unfinished: Path | None = None
+) -> dict[str, Any]:
+    """Train and evaluate as `sims/train.py` does; the result is its metrics.json.
+
+    In `unfinished`, if given, a run that was killed goes on from its last checkpoint.
+    """
     run = RunConfig(**config, data_dir=data_dir)
-    with tempfile.TemporaryDirectory(prefix="brian_lda_sweep_") as folder:
-        _, metrics = train_run(run, Path(folder) / "run", quiet=True, save_model=False)
+    with ExitStack() as stack:
+        if unfinished is not None and stack.enter_context(sole_owner(unfinished)):
+            metrics = train_or_go_on(run, unfinished)
+        else:
+            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="brian_lda_sweep_"))
+            _, metrics = train_run(run, Path(scratch) / "run", quiet=True, save_model=False)
     if metrics["interrupted"]:  # half a run is no run
         raise KeyboardInterrupt
+    metrics.pop("checkpoint_iteration", None)  # how it came about does not matter any more
     return metrics
 
 
@@ -85,6 +101,38 @@ def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
 
     model = make_model(RunConfig(**config)).set_params(callbacks=[branch]).fit(train)
     return {**result, "whole": _accuracies(model, train, judged)}
+
+
+def count(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
+    """Train in spikes and count every spike; costs per race (`counted_run`).
+
+    Parameters
+    ----------
+    config : dict
+        Fields of `RunConfig`, backend "brian2"; "passes": at most so many, or None; "n_chips":
+        chips that hold the topics in index order, for the packets.
+    """
+    config = dict(config)
+    passes, n_chips = config.pop("passes"), config.pop("n_chips")
+    model: Any = make_model(RunConfig(**config))
+    model.brian2_options = {**(model.brian2_options or {}), "count": True}
+    if passes is not None:
+        model.set_params(**{"max_passes" if hasattr(model, "max_passes") else "max_iter": passes})
+    corpus = load_corpus(config["corpus"], data_dir=data_dir)
+    trainer = model.fit(corpus).trainer_
+    names = ("network", "sampler", "algorithm")  # as each trainer calls what it trains
+    learner = next(getattr(trainer, name) for name in names if hasattr(trainer, name))
+    run = counted_run(config["algorithm"], learner)
+    packets = count_packets(learner.network, index_placement(config["n_topics"], n_chips), n_chips)
+    per_race = ("spikes", "synaptic_events", "plastic_writes", "inhibitory_spikes")
+    return {
+        "passes": model.n_iter_ / trainer.iterations_per_pass,
+        "races": run.races,
+        **{name: run.per_race(name) for name in per_race},
+        "packets": float(packets.matrix.sum()),
+        "seconds": model.history_[-1]["seconds"],
+        "cpu_seconds": model.history_[-1]["cpu_seconds"],
+    }
 
 
 def _accuracies(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:

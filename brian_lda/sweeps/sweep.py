@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 from brian_lda.sweeps.engines import Engine, InProcess
 from brian_lda.sweeps.store import RunStore
 from brian_lda.sweeps.task import Task
+from brian_lda.sweeps.unfinished import forget
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ def run_sweep(
     *,
     engine: Engine | None = None,
     quiet: bool = False,
+    each: Callable[[SweepReport], object] | None = None,
 ) -> SweepReport:
     """Carry out the runs that are not in `folder` yet.
 
@@ -62,6 +64,8 @@ def run_sweep(
         Default: in this process.
     quiet : bool
         No progress bar.
+    each : callable, optional
+        Called with the report as it stands, at first and after each run.
     """
     store = RunStore(folder)
     report = SweepReport(list({task.key: task for task in tasks}.values()))
@@ -70,11 +74,15 @@ def run_sweep(
         if result is not None:
             report.results[task.key] = result
     report.n_reused = len(report.results)
+    if each is not None:
+        each(report)
     missing = [task for task in report.tasks if task.key not in report.results]
     with tqdm(total=len(report.tasks), initial=report.n_reused, unit="run", disable=quiet) as bar:
         for task, outcome in (engine or InProcess()).run(missing):
             if outcome.result is not None:
                 store.save(task, outcome.result)
+                if task.unfinished is not None:
+                    forget(Path(task.unfinished) / task.key)
                 kept = store.result(task)  # another sweep's, if that was first
                 report.results[task.key] = outcome.result if kept is None else kept
             else:
@@ -84,4 +92,6 @@ def run_sweep(
                 logger.error("run %s failed: %s (%s)", task.key, last, file)
                 bar.set_postfix(failed=len(report.failures), refresh=False)
             bar.update()
+            if each is not None:
+                each(report)
     return report

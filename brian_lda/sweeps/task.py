@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from brian_lda.errors import ParameterError
@@ -38,11 +39,15 @@ class Task:
         dict. It is imported where the run takes place.
     data_dir : str, optional
         Where that machine keeps corpora; no part of the run's identity.
+    unfinished : str, optional
+        Where that machine keeps what a training run has learnt so far, so that a kill costs no more
+        than the last seconds (`brian_lda.sweeps.unfinished`); no part of the run's identity.
     """
 
     config: Mapping[str, Any]
     function: str = TRAIN
     data_dir: str | None = None
+    unfinished: str | None = None
 
     @property
     def key(self) -> str:
@@ -80,7 +85,11 @@ def expand_grid(**axes: Any) -> list[dict[str, Any]]:
     return [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*values)]
 
 
-def train_tasks(configs: Iterable[Mapping[str, Any]], data_dir: str | None = None) -> list[Task]:
+def train_tasks(
+    configs: Iterable[Mapping[str, Any]],
+    data_dir: str | None = None,
+    unfinished: str | None = None,
+) -> list[Task]:
     """Training runs; each configuration holds fields of `brian_lda.runs.RunConfig`.
 
     Defaults are filled in, so that a field left out and one set to its default are the same run.
@@ -94,7 +103,7 @@ def train_tasks(configs: Iterable[Mapping[str, Any]], data_dir: str | None = Non
             )
         complete = asdict(RunConfig(**config))
         del complete["data_dir"]
-        tasks.append(Task(complete, TRAIN, data_dir))
+        tasks.append(Task(complete, TRAIN, data_dir, unfinished))
     return tasks
 
 
@@ -109,7 +118,10 @@ def execute(task: Task, n_threads: int | None = 1) -> Outcome:
             numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
         module, _, name = task.function.partition(":")
         function = getattr(importlib.import_module(module), name)
-        result = dict(function(dict(task.config), data_dir=task.data_dir))
+        where: dict[str, Any] = {"data_dir": task.data_dir}
+        if task.unfinished is not None:
+            where["unfinished"] = Path(task.unfinished) / task.key
+        result = dict(function(dict(task.config), **where))
     except Exception:  # noqa: BLE001 - reported by the sweep, which goes on
         return Outcome(traceback=traceback.format_exc())
     finally:

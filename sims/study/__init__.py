@@ -3,6 +3,7 @@
 ==============  ===================================================================================
 arguments       numbers on the command line
 options         where runs take place: --engine, --workers, --scheduler
+backend         in spikes or at rate level: --backend
 script          body of a figure's or a table's script: options, runs, files
 comparison      the two kinds of perplexity figure
 paper_settings  the paper's numbers, and smaller ones

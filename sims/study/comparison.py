@@ -15,7 +15,8 @@ import numpy as np
 from brian_lda.algorithms import find_algorithm
 from brian_lda.plotting import PALETTE, plot_learning_curves
 from brian_lda.sweeps.tables import mean_and_spread
-from brian_lda.sweeps.task import Task, train_tasks
+from brian_lda.sweeps.task import Task
+from study.backend import LABELS, backend_label
 from study.priors import prior_of
 from study.script import Study
 
@@ -84,6 +85,10 @@ class Setting:
     iteration: str
     convergence_lamda: float = 0.1
 
+    def variants_of(self, corpus: str) -> tuple[Variant, ...]:
+        """A corpus of the user's own (--corpora) is treated like the first one of the scale."""
+        return self.variants.get(corpus, next(iter(self.variants.values())))
+
 
 Runs = dict[tuple[str, str, float | None], list[dict[str, Any]]]  # by corpus, label, lambda
 
@@ -98,7 +103,7 @@ def prior_figure(study: Study, setting: Setting) -> None:
     for corpus, ax in zip(corpora, panels, strict=True):
         _plot_priors([row for row in rows if row["corpus"] == corpus], ax)
         _label(ax, study, corpus, setting, "final perplexity")
-        ax.set_xlabel(_lambda_label(setting.variants[corpus]), fontsize=7)
+        ax.set_xlabel(_lambda_label(setting.variants_of(corpus)), fontsize=7)
     _legend(figure, panels)
     study.write(rows, asdict(setting), figure)
     _print(rows)
@@ -136,8 +141,8 @@ def convergence_figure(study: Study, setting: Setting) -> None:
                 mean, spread = mean_and_spread(curves[label][:, i])
                 rows.append(
                     {
-                        "corpus": corpus, "variant": label, "lamda": lamda,
-                        "iteration": int(iteration), "n_runs": len(results),
+                        "corpus": corpus, "variant": label, "backend": _backend(results),
+                        "lamda": lamda, "iteration": int(iteration), "n_runs": len(results),
                         "perplexity": mean, "perplexity_spread": spread,
                     }
                 )  # fmt: skip
@@ -154,12 +159,10 @@ def _runs(study: Study, setting: Setting, lamdas: Sequence[float]) -> tuple[list
     corpora = study.at_hand(setting.variants)
     places: list[tuple[tuple[str, str, float | None], Task]] = []
     for corpus in corpora:
-        # a corpus of the user's own (--corpora) is treated like the first one of the scale
-        for variant in setting.variants.get(corpus, next(iter(setting.variants.values()))):
+        for variant in setting.variants_of(corpus):
             for lamda in lamdas if variant.has_prior else (None,):
                 for seed in study.seeds:
-                    config = _config(setting, variant, corpus, lamda, seed)
-                    (task,) = train_tasks([config], study.options.data_dir)
+                    task = study.task(_config(setting, variant, corpus, lamda, seed))
                     places.append(((corpus, variant.label, lamda), task))
     report = study.sweep([task for _, task in places])
     runs: Runs = {}
@@ -189,7 +192,8 @@ def _rows(runs: Runs) -> list[dict[str, Any]]:
     rows = []
     for (corpus, label, lamda), results in runs.items():
         row: dict[str, Any] = {
-            "corpus": corpus, "variant": label, "lamda": lamda, "n_runs": len(results)
+            "corpus": corpus, "variant": label, "backend": _backend(results), "lamda": lamda,
+            "n_runs": len(results),
         }  # fmt: skip
         for name in ("perplexity", "perplexity_one_sample", "seconds"):
             row[name], row[f"{name}_spread"] = mean_and_spread([run[name] for run in results])
@@ -197,6 +201,10 @@ def _rows(runs: Runs) -> list[dict[str, Any]]:
         row["iterations"] = results[0]["iterations"]
         rows.append(row)
     return rows
+
+
+def _backend(results: Sequence[Mapping[str, Any]]) -> str:
+    return backend_label(results[0]["algorithm"], results[0]["backend"])
 
 
 def _plot_priors(rows: Sequence[Mapping[str, Any]], ax: Axes) -> None:
@@ -231,7 +239,9 @@ def _panels(corpora: Sequence[str]) -> tuple[Figure, list[Axes]]:
 
 def _label(ax: Axes, study: Study, corpus: str, setting: Setting, what: str) -> None:
     n = len(study.seeds)
-    ax.set_title(f"{corpus.upper()}, K = {setting.n_topics}, {what}, {n} runs", fontsize=9)
+    where = "" if study.backend is None else f", {LABELS[study.backend]}"
+    title = f"{corpus.upper()}, K = {setting.n_topics}, {what}, {n} runs{where}"
+    ax.set_title(title, fontsize=9)
     _log_axis(ax, "y")
     ax.tick_params(which="both", labelsize=7)
     ax.grid(True, which="major", color="0.92")

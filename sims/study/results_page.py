@@ -20,6 +20,7 @@ from pathlib import Path
 
 from brian_lda.algorithms import find_algorithm
 from brian_lda.errors import RunFolderError
+from study.backend import SUFFIX
 
 Row = Mapping[str, str]
 _BLOCK = re.compile(r"(<!-- (\w+)\.csv -->\n).*?(<!-- end -->)", re.S)
@@ -67,7 +68,7 @@ def _table(out: Path, name: str) -> str:
         f"{metadata['runs']} runs, {minutes:.0f} minutes of wall time in all, peak memory "
         f"{metadata['peak_memory_mib']:.0f} MiB, commit {metadata['commit']}."
     )
-    parts = [_TABLES.get(name, _plain)(rows)]
+    parts = [_TABLES.get(name.removesuffix(SUFFIX), _plain)(rows)]
     if (out / f"{name}.png").is_file():
         parts.insert(0, f"![{name}](figures/{name}.png)")
     if metadata["runs"]:

@@ -7,6 +7,7 @@ which corpora are at hand, carries the runs out, and writes figure, numbers and 
     OUT/NAME.csv                 the numbers in it
     OUT/NAME.json                parameters, seeds, versions, commit, wall time, peak memory
     OUT/runs/                    one folder per run, shared by all scripts with the same --out
+    OUT/runs/unfinished/         checkpoints of long runs that are under way, or were killed
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from brian_lda.files.json_files import write_json
 from brian_lda.runs import versions
 from brian_lda.sweeps.sweep import SweepReport, run_sweep
 from brian_lda.sweeps.tables import write_csv
-from brian_lda.sweeps.task import RESULT_KEY, Task, peak_memory_mib
+from brian_lda.sweeps.task import RESULT_KEY, TRAIN, Task, peak_memory_mib, train_tasks
 from study.arguments import positive
+from study.backend import SUFFIX, in_backend
 from study.options import add_engine_options, open_engine
 
 if TYPE_CHECKING:
@@ -44,13 +46,15 @@ class Study:
     Parameters
     ----------
     name : str
-        Of the files that it writes.
+        Of the script, and of the files that it writes; in spikes NAME_spikes.
     options : Namespace
         See `study_parser`.
     """
 
     def __init__(self, name: str, options: argparse.Namespace) -> None:
-        self.name, self.options = name, options
+        self.script, self.options = name, options
+        self.backend: str | None = getattr(options, "backend", None)
+        self.name = name + (SUFFIX if self.backend == "brian2" else "")
         self.out: Path = options.out
         self.out.mkdir(parents=True, exist_ok=True)
         self.seeds = list(range(options.seeds))
@@ -70,12 +74,42 @@ class Study:
                 print(how_to_get(name), file=sys.stderr)
         return found
 
-    def sweep(self, tasks: Sequence[Task]) -> SweepReport:
-        """Carry the runs out, or find them in OUT/runs."""
+    def task(
+        self, config: Mapping[str, Any], function: str = TRAIN, backend: str | None = None
+    ) -> Task:
+        """A run, as fields of `RunConfig` and what else the function takes.
+
+        `backend` is the script's own choice, which --backend overrules.
+        """
+        simulator = getattr(self.options, "simulator", "standalone")
+        config = in_backend(config, self.backend or backend, simulator)
+        if function != TRAIN:
+            return Task(config, function, self.options.data_dir)
+        in_spikes = config.get("backend") == "brian2"  # takes long
+        unfinished = self.unfinished if in_spikes else None
+        return train_tasks([config], self.options.data_dir, unfinished)[0]
+
+    def sweep(
+        self, tasks: Sequence[Task], each: Callable[[SweepReport], object] | None = None
+    ) -> SweepReport:
+        """Carry the runs out, or find them in OUT/runs; `each`: see `run_sweep`."""
+
+        def seen(report: SweepReport) -> None:
+            if not any(known is report for known in self._reports):
+                self._reports.append(report)
+            if each is not None:
+                each(report)
+
         with open_engine(self.options) as engine:
-            report = run_sweep(tasks, self.out / "runs", engine=engine, quiet=self.options.quiet)
-        self._reports.append(report)
-        return report
+            return run_sweep(
+                tasks, self.out / "runs", engine=engine, quiet=self.options.quiet, each=seen
+            )
+
+    @property
+    def unfinished(self) -> str | None:
+        """Where training runs keep checkpoints; workers of other machines keep none."""
+        on_dask = self.options.engine == "dask" or self.options.scheduler
+        return None if on_dask else str((self.out / "runs" / "unfinished").resolve())
 
     def write(
         self,
@@ -103,8 +137,9 @@ class Study:
         ]
         memory = [peak_memory_mib(), *(run["peak_memory_mib"] for run in made)]
         return {
-            "script": f"sims/{self.name}.py",
+            "script": f"sims/{self.script}.py",
             "scale": self.options.scale,
+            "backend": self.backend,
             "parameters": dict(parameters),
             "seeds": self.seeds,
             "skipped_corpora": self.skipped,
@@ -153,12 +188,20 @@ def run_study(
     description: str,
     make: Callable[[Study], None],
     arguments: Sequence[str] | None = None,
+    *,
+    add_options: Callable[[argparse.ArgumentParser], object] | None = None,
 ) -> int:
-    """Body of a script: parse the options, make the figure or table, return the exit code."""
+    """Body of a script: parse the options, make the figure or table, return the exit code.
+
+    `add_options` adds the script's own to those of every study.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
-    options = study_parser(description).parse_args(arguments)
+    parser = study_parser(description)
+    if add_options is not None:
+        add_options(parser)
+    options = parser.parse_args(arguments)
     try:
         study = Study(name, options)
         make(study)
@@ -166,9 +209,9 @@ def run_study(
         print(f"error: {error}", file=sys.stderr)
         return 2
     if study.has_written:
-        print(f"written: {study.out / name}.*")
+        print(f"written: {study.out / study.name}.*")
     else:
-        print(f"{name}: no run has a result; nothing was written.", file=sys.stderr)
+        print(f"{study.name}: no run has a result; nothing was written.", file=sys.stderr)
     return 1 if study.n_failed else 0
 
 

@@ -85,6 +85,59 @@ def test_a_killed_worker_costs_time_only(client, store):
     assert killed[0] not in client.run(os.getpid).values()
 
 
+@pytest.fixture(scope="module")
+def small_store(tmp_path_factory):
+    """Documents of one to seven tokens; two are empty."""
+    folder = tmp_path_factory.mktemp("small")
+    rng = np.random.default_rng(5)
+    counts = np.array([rng.multinomial(n, np.full(6, 1 / 6)) for n in (0, 1, 7, 4, 3, 0, 5, 2)])
+    corpus = Corpus(counts, [f"w{i}" for i in range(6)], "small")
+    return TokenStore.build(write_uci(corpus, folder / "uci"), folder / "store")
+
+
+def in_spikes(name, **options):
+    options = {"max_iter": 4, "batch_size": 4, "local_iterations": 1, **options}
+    options["brian2_options"] = {"simulator": "numpy"}
+    return MODELS[name](backend="brian2", **options)
+
+
+def same_network(found, expected):
+    state, other = found.trainer_.state(), expected.trainer_.state()
+    assert state.keys() == other.keys()
+    for name in state:
+        np.testing.assert_array_equal(state[name], other[name], err_msg=name)
+    tokens = [[record["tokens"] for record in model.history_] for model in (found, expected)]
+    assert tokens[0] == tokens[1] and tokens[0][-1] > 20
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_circuits_on_workers_learn_what_one_learns(name, client, small_store):
+    single = in_spikes(name).fit(small_store)
+    for n_shards in (1, 2, 3):
+        model = fit_data_parallel(in_spikes(name), small_store, client, n_shards=n_shards)
+        same_network(model, single)
+    assert model.trainer_.algorithm.circuits is None  # what follows runs here
+    other = in_spikes(name).set_params(random_state=4)
+    fit_data_parallel(other, small_store, client)
+    assert not np.allclose(other.components_, single.components_)  # the comparison can fail
+
+
+def test_a_killed_worker_costs_time_only_in_spikes(client, small_store):
+    killed = []
+
+    def kill(model, record):
+        if record["iteration"] == 2:
+            killed.append(list(client.run(os.getpid).values())[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    single = in_spikes("semi").fit(small_store)
+    same_network(
+        fit_data_parallel(in_spikes("semi", callbacks=[kill]), small_store, client), single
+    )
+    client.wait_for_workers(2)
+    assert killed[0] not in client.run(os.getpid).values()
+
+
 N_DOCS, N_WORDS, WORDS_PER_DOC = 200_000, 2000, 100
 LIMIT_MIB = 50.0  # that a worker may add while it reads its half of 160 MB
 
@@ -138,8 +191,12 @@ def test_what_cannot_be_trained_this_way_is_refused(client, store, reuters):
         fit_data_parallel(CollapsedGibbsLDA(n_topics=3, random_state=0), store, client)
     with pytest.raises(ParameterError, match="use learn_prior=False; found True"):
         fit_data_parallel(MODELS["semi"](learn_prior=True), store, client)
-    with pytest.raises(ParameterError, match="backend='rate'; found 'brian2'"):
-        fit_data_parallel(MODELS["semi"](backend="brian2"), store, client)
+    spikes = {"backend": "brian2", "brian2_options": {"simulator": "numpy"}}
+    with pytest.raises(ParameterError, match="record=None"):
+        fit_data_parallel(MODELS["semi"](**spikes, record={"layers": ["word"]}), store, client)
+    spikes["brian2_options"] = {"simulator": "numpy", "inhibition": "poisson"}
+    with pytest.raises(ParameterError, match="documents are not independent"):
+        fit_data_parallel(MODELS["semi"](**spikes), store, client)
 
 
 @pytest.mark.complete

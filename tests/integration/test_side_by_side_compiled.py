@@ -26,7 +26,7 @@ def processes(model):
     network = model.trainer_.algorithm
     return [
         simulator._program.process_id
-        for circuit in (network.network, *network._others)
+        for circuit in (network.network, *network.circuits.others)
         for simulator in circuit._simulators.values()
     ]
 

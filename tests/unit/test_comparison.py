@@ -44,6 +44,55 @@ def test_one_seed_decides_little_and_the_margin_is_the_twins_spread():
     assert far.p_different < 1e-6 and far.ratio > 1.2
 
 
+def test_a_margin_of_one_percent_says_yes_and_no():
+    """Made-up perplexities that scatter by 0.3 %, three seeds each."""
+    rng = np.random.default_rng(7)
+    equal, apart = [], []
+    for _ in range(300):
+        twin = runs(3, spread=0.003, rng=rng)
+        equal.append(
+            compare_perplexities(runs(3, spread=0.003, rng=rng), twin, relative_margin=0.01)
+        )
+        other = runs(3, 2000.0 * 1.03, spread=0.003, rng=rng)
+        apart.append(compare_perplexities(other, twin, relative_margin=0.01))
+    assert np.mean([found.p_equivalent < 0.05 for found in equal]) > 0.8
+    assert not [found for found in apart if found.p_equivalent < 0.5]
+    assert np.mean([found.p_different < 0.01 for found in apart]) > 0.9
+    assert {found.margin for found in equal} == {np.log1p(0.01)}
+
+
+@pytest.mark.parametrize("side", [1.01, 1 / 1.01])
+def test_the_level_is_kept_at_a_margin_of_one_percent(side):
+    rng = np.random.default_rng(8)
+    found = [
+        compare_perplexities(
+            runs(3, 2000.0 * side, 0.003, rng), runs(5, 2000.0, 0.003, rng), relative_margin=0.01
+        ).p_equivalent
+        < 0.05
+        for _ in range(2000)
+    ]
+    assert 0.035 < np.mean(found) < 0.065  # three standard errors
+
+
+def test_a_margin_of_one_percent_is_students_test():
+    from scipy import stats
+
+    rng = np.random.default_rng(9)
+    spikes, twin = runs(4, spread=0.01, rng=rng), runs(5, 2010.0, spread=0.01, rng=rng)
+    found = compare_perplexities(spikes, twin, relative_margin=0.01)
+    logs, margin = (np.log(spikes), np.log(twin)), np.log(1.01)
+    below = stats.ttest_ind(logs[0] - margin, logs[1], alternative="less").pvalue
+    above = stats.ttest_ind(logs[0] + margin, logs[1], alternative="greater").pvalue
+    assert found.p_equivalent == pytest.approx(max(below, above), rel=1e-9)
+    assert found.p_different == pytest.approx(stats.ttest_ind(*logs).pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.01, float("nan")])
+def test_a_margin_is_a_share(share):
+    with pytest.raises(ParameterError, match="between 0 and 1"):
+        compare_perplexities([1.0] * 3, [1.0] * 3, relative_margin=share)
+
+
 def test_runs_that_are_all_alike_are_equal_or_not():
     same = np.full(4, 100.0)
     assert compare_perplexities(same, same).p_equivalent < 0.05

@@ -31,6 +31,7 @@ TABLE = {
     "parameters": "errors step_rules",
     "constraints": "errors",
     "available_memory": "",
+    "cpu_time": "",
     "algorithms": "errors",  # names of modules and classes, loaded when they are asked for
     "automatic_steps": "errors step_rules parameters",
     "initial_weights": "errors step_rules parameters",
@@ -45,8 +46,8 @@ TABLE = {
     "reference",
     "evaluation": "errors corpus reference",
     "plotting": "errors",
-    "estimators": f"{DATA} algorithms automatic_steps available_memory initial_weights files "
-    "corpus reference simulation evaluation",
+    "estimators": f"{DATA} algorithms automatic_steps available_memory cpu_time initial_weights "
+    "files corpus reference simulation evaluation",
     "comparison": "errors algorithms corpus reference plotting evaluation estimators",
     "hardware": f"{DATA} algorithms files corpus plotting circuit models simulation estimators",
     "runs": f"{DATA} algorithms files corpus plotting evaluation simulation estimators",

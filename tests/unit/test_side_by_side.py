@@ -66,7 +66,8 @@ def test_runs_that_are_cut_short_change_nothing(monkeypatch):
     for n_circuits, capacity in ((1, None), (1, 12), (2, 12)):
         network = batch_network("semi", n_circuits=n_circuits)
         if capacity is not None:
-            for each in (network.network, *network._others):
+            others = network.circuits.others if network.circuits else ()
+            for each in (network.network, *others):
                 monkeypatch.setattr(each, "_segments", segments_of(each, capacity))
         found.append(trained(network))
     assert_same_bits(found[1], found[0])

@@ -19,7 +19,7 @@ from brian_lda.sweeps import experiments
 from study.classification import classification_config
 from study.comparison import _runs
 from study.paper_settings import large_corpora, small_corpora
-from study.script import SEEDS
+from study.script import SEEDS, Study
 
 SIMS = Path(__file__).resolve().parents[2] / "sims"
 # Appendix, Tab. "Dataset: NIPS", "Dataset: Nytimes", "Dataset: PubMed". In each row: the
@@ -59,8 +59,11 @@ class FakeStudy:
 
     def __init__(self, scale="paper"):
         self.options = SimpleNamespace(data_dir=None, scale=scale)
+        self.backend = self.unfinished = None
         self.seeds = list(range(SEEDS))
         self.tasks = []
+
+    task = Study.task
 
     def at_hand(self, corpora):
         return list(corpora)
