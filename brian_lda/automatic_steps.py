@@ -41,8 +41,9 @@ EVENT_FADING = 1.6
 UNSMOOTHED_FORGETTING = 2.0
 UNSMOOTHED_FADING = 6.0
 EVENT_DOC_WINDOW = 0.2  # passes over the document,
-EVENT_DOC_TOKENS = 5.0  # but at least so many tokens,
-UNSMOOTHED_DOC_TOKENS = 60.0  # more where theta has no prior to fall back on
+EVENT_DOC_TOKENS = 25.0  # but at least so many tokens,
+EVENT_DOC_MOST, EVENT_DOC_LEAST = 0.5, 5.0  # or half the document if it is short, 5 tokens at least
+UNSMOOTHED_DOC_TOKENS = 60.0  # where theta has no prior to fall back on: at least so many
 # A stream has no passes to count by: its constants are in events, and no size enters. Beside each,
 # what other values did to perplexity on held-back documents (docs/results.md, "One pass").
 STREAM_EVENTS = 3.0  # of each synapse, for which the initial weights count (1, 10: up to 4 % worse)
@@ -74,7 +75,9 @@ def event_doc_step(mean_doc_length: float, *, smoothed: bool) -> RobbinsMonro:
     A first step of 1 would commit a document to the winner of its first token, at a time when the
     topics mean nothing yet.
     """
-    least = EVENT_DOC_TOKENS if smoothed else UNSMOOTHED_DOC_TOKENS
+    least = UNSMOOTHED_DOC_TOKENS
+    if smoothed:
+        least = max(min(EVENT_DOC_TOKENS, EVENT_DOC_MOST * mean_doc_length), EVENT_DOC_LEAST)
     eta = 1.0 / max(EVENT_DOC_WINDOW * mean_doc_length, least)
     return RobbinsMonro(scale=eta, power=0.0)
 

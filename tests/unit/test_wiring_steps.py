@@ -91,8 +91,11 @@ def test_unsmoothed_networks_forget_less_and_start_slowly(corpus):
     assert smoothed.trainer_.word_step == plsi.trainer_.word_step == step
 
 
-@pytest.mark.parametrize(("doc_length", "window"), [(12, 5.0), (1000, 200.0)])
-def test_document_synapses_average_over_a_fifth_of_the_document_or_5_tokens(doc_length, window):
+@pytest.mark.parametrize(
+    ("doc_length", "window"), [(8, 5.0), (40, 20.0), (100, 25.0), (1000, 200.0)]
+)
+def test_document_synapses_average_over_a_fifth_of_the_document_or_25_tokens(doc_length, window):
+    """Half of a document that is shorter than 50 tokens, and never less than 5."""
     counts = np.full((3, 4), doc_length // 4)
     counts[2] = 0  # an empty document does not shorten the others
     model = EdSpikeLDA(n_topics=2, max_iter=1, random_state=0).fit(counts)
