@@ -2,7 +2,8 @@
 
 What trains an algorithm does not know which twin it has. There are three kinds, by what one
 iteration is: tokens one by one (`event_driven`), sweeps over remembered assignments (`spike_cgs`),
-mini-batches of documents (`mini_batch`). All of them hand their tokens to a `SpikingNetwork`.
+mini-batches of documents (`mini_batch`). All of them hand their tokens to a `SpikingNetwork`, whose
+memory is in `known_state`.
 """
 
 from brian_lda.simulation.event_driven import EventDrivenSpiking

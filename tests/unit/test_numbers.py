@@ -31,7 +31,7 @@ from brian_lda.parameters import EventDrivenParameters
 from brian_lda.reference.ed_spike_lda import EdSpikeLDAReference
 from brian_lda.reference.plasticity import flow, tau_1, tau_2
 from brian_lda.simulation import EventDrivenSpiking, SpikeCGSSpiking
-from brian_lda.simulation.spiking_network import check_weights
+from brian_lda.simulation.known_state import check_weights
 from brian_lda.step_rules import RobbinsMonro
 
 MODELS = {
