@@ -32,7 +32,13 @@ from brian_lda.evaluation import heldout_perplexity
 from brian_lda.hardware import load_chip
 from brian_lda.hardware.energy import energy_per_token, token_events
 from brian_lda.hardware.engines import sanafe as sanafe_engine
-from brian_lda.hardware.engines.exported import Tokens, doc_weights, tokens_of, word_weights
+from brian_lda.hardware.engines.exported import (
+    Tokens,
+    doc_weights,
+    fold_in_by_winners,
+    tokens_of,
+    word_weights,
+)
 from brian_lda.hardware.engines.fixed_point import BoardArithmetic, fold_in_on_board, phi_on_board
 from brian_lda.hardware.engines.nest import NestNetwork, fold_in_nest
 from brian_lda.hardware.engines.spynnaker import map_network
@@ -122,12 +128,19 @@ def nest(options: argparse.Namespace, model: TopicModel, split: HoldoutSplit) ->
     found = fold_in_nest(
         model.components_, observed.counts, prior, n_sweeps=options.sweeps, seed=options.seed + 1
     )
-    distance = 0.5 * np.abs(found - theta).sum(axis=1)
-    print(f"  theta from winners, {options.sweeps} sweeps: total variation from ours "
-          f"{distance.mean():.4f} on average, {distance.max():.4f} at most")  # fmt: skip
-    for name, value in (("ours", theta), ("NEST", found)):
+    rng = np.random.default_rng(options.seed)
+
+    def draw_exactly(M__beta: np.ndarray) -> np.ndarray:
+        return drawn(law(word_weights(model.components_), M__beta, tokens), rng)
+
+    exact = fold_in_by_winners(draw_exactly, tokens, theta.shape, prior, options.sweeps)
+    print(f"  theta after {options.sweeps} sweeps, and how far from the MAP solution of `fold_in` "
+          "(total variation, mean and largest)")  # fmt: skip
+    for name, value in (("`fold_in`", theta), ("NEST's winners", found), ("exact draws", exact)):
+        distance = 0.5 * np.abs(value - theta).sum(axis=1)
         score = heldout_perplexity(model.components_, observed.counts, heldout.counts, theta=value)
-        print(f"  held-out perplexity, theta {name}: {score.perplexity:.1f}")
+        print(f"    {name:<15} {distance.mean():.4f} {distance.max():.4f}   held-out perplexity "
+              f"{score.perplexity:.1f}")  # fmt: skip
 
 
 def raced(
@@ -142,6 +155,11 @@ def law(M__alpha: np.ndarray, M__beta: np.ndarray, tokens: Tokens) -> np.ndarray
     """softmax(u) of each token."""
     u = M__alpha[:, tokens.words].T + M__beta[tokens.docs]
     return np.exp(u - np.logaddexp.reduce(u, axis=1)[:, None])
+
+
+def drawn(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A winner of each token, at rate level."""
+    return (p.cumsum(axis=1) < rng.random(len(p))[:, None]).sum(axis=1).clip(max=p.shape[1] - 1)
 
 
 def spynnaker(options: argparse.Namespace, model: TopicModel, split: HoldoutSplit) -> None:
@@ -166,12 +184,12 @@ def spynnaker(options: argparse.Namespace, model: TopicModel, split: HoldoutSpli
     print("fixed-point model of a core, held-out perplexity")
     score = heldout_perplexity(phi, observed.counts, heldout.counts, pseudo_count=prior)
     print(f"  {'floating point':<40} {score.perplexity:8.1f}")
-    # The last one is what sPyNNaker makes of the weights if it is not told that words come singly.
-    for board in [*(BoardArithmetic(tau=tau) for tau in TAUS), BoardArithmetic(shift=15)]:
+    # The last one: what sPyNNaker chooses for KOS if it is not told that words come singly.
+    for board in [*(BoardArithmetic(tau=tau) for tau in TAUS), BoardArithmetic(shift=18)]:
         seen = phi_on_board(phi, board)
         theta = fold_in_on_board(phi, observed.counts, prior, board)
         score = heldout_perplexity(seen, observed.counts, heldout.counts, theta=theta)
-        name = f"tau = {board.tau:g}, weights in steps of {board.step:g}"
+        name = f"tau = 1/{1 / board.tau:g}, weights in steps of {board.step:g}"
         print(f"  {name:<40} {score.perplexity:8.1f}")
 
 
@@ -180,8 +198,7 @@ def sanafe(options: argparse.Namespace, model: TopicModel, split: HoldoutSplit) 
     observed, _ = first(split, options.documents)
     tokens = cut(tokens_of(observed.counts), options.tokens)
     p = law(word_weights(phi), doc_weights(model.transform(observed)), tokens)
-    rng = np.random.default_rng(options.seed)
-    winners = (p.cumsum(axis=1) < rng.random(len(p))[:, None]).sum(axis=1)
+    winners = drawn(p, np.random.default_rng(options.seed))
     private = prune_words(phi, PAPER_PRIVATE_WORDS).private
     replay = sanafe_engine.Replay(tokens, winners, private, topics_per_core=16)
     chip = load_chip("loihi1")

@@ -40,7 +40,8 @@ from brian_lda.corpus import as_counts
 from brian_lda.errors import ParameterError
 
 LIFT = 16  # log2 of the largest ratio of two topics that a weight can tell
-TAU = 1 / 16
+TAU = 1 / 4  # the best of 1, 1/4, 1/16, 1/64 for KOS (docs/engines.md)
+LARGEST_SHIFT = 20
 FRACTION_BITS = 15  # of s1615
 PROBABILITY_BITS = 16  # of U1616
 SMALLEST = 1e-300
@@ -63,9 +64,9 @@ class BoardArithmetic:
     tau: float = TAU
 
     def __post_init__(self) -> None:
-        if not 0 < self.tau <= 1 or not 0 <= self.shift <= FRACTION_BITS:
+        if not 0 < self.tau <= 1 or not 0 <= self.shift <= LARGEST_SHIFT:
             raise ParameterError(
-                f"tau must lie in (0, 1] and shift in 0..{FRACTION_BITS}; found {self.tau!r} and "
+                f"tau must lie in (0, 1] and shift in 0..{LARGEST_SHIFT}; found {self.tau!r} and "
                 f"{self.shift!r}."
             )
 

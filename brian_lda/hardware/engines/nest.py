@@ -36,7 +36,7 @@ import numpy as np
 from brian_lda.errors import ParameterError, SimulationError
 from brian_lda.hardware.engines.exported import (
     Tokens,
-    doc_weights,
+    fold_in_by_winners,
     import_engine,
     tokens_of,
     word_weights,
@@ -226,39 +226,13 @@ def fold_in_nest(
     n_sweeps: int = 60,
     seed: int = 1,
 ) -> np.ndarray:
-    r"""Theta of documents from the winners of races in NEST, Phi held fixed; [doc, topic].
-
-    Sweep t shows every token once. Its winners are a draw of the topics given the theta of the
-    sweep before, and with their counts C
-
-    .. math:: \theta_d \leftarrow (1-\gamma_t)\,\theta_d + \gamma_t\,
-              \frac{C_d + c}{N_d + \sum_z c_z}
-
-    where gamma is 1 in the first third of the sweeps and 1, 1/2, 1/3, ... after it. The mean of
-    this step is one of EM, so theta tends to the MAP solution of `brian_lda.evaluation.fold_in`.
-
-    Parameters
-    ----------
-    phi : float array [topic, word]
-    counts : [doc, word]
-        Anything that `brian_lda.corpus.as_counts` takes.
-    pseudo_count : float or float array [topic]
-        c, the prior.
-    n_sweeps, seed : int
-    """
-    if n_sweeps < 1:
-        raise ParameterError(f"n_sweeps must be at least 1; found {n_sweeps!r}.")
+    """Theta [doc, topic] from the winners of races in NEST (`exported.fold_in_by_winners`)."""
     tokens = tokens_of(counts)
-    D, K = counts.shape[0], len(phi)
-    prior = np.broadcast_to(np.asarray(pseudo_count, float), (K,)) + 1e-12
-    theta = np.full((D, K), 1.0 / K)
-    network = NestNetwork(word_weights(phi), doc_weights(theta), seed=seed)
-    burn_in = n_sweeps // 3
-    for t in range(n_sweeps):
-        winners = network.race(tokens)
-        C = np.zeros((D, K))
-        np.add.at(C, (tokens.docs, winners), 1.0)
-        found = (C + prior) / (C + prior).sum(axis=1, keepdims=True)
-        theta += (found - theta) / max(1, t - burn_in + 1)
-        network.set_doc_weights(doc_weights(theta))
-    return theta
+    uniform = np.zeros((counts.shape[0], len(phi)))
+    network = NestNetwork(word_weights(phi), uniform, seed=seed)
+
+    def race(M__beta: np.ndarray) -> np.ndarray:
+        network.set_doc_weights(M__beta)
+        return network.race(tokens)
+
+    return fold_in_by_winners(race, tokens, uniform.shape, pseudo_count, n_sweeps)
