@@ -12,6 +12,7 @@ from brian_lda.hardware.engines import spynnaker
 from brian_lda.hardware.engines.exported import (
     Tokens,
     doc_weights,
+    fold_in_by_winners,
     import_engine,
     tokens_of,
     word_weights,
@@ -24,7 +25,7 @@ from brian_lda.hardware.engines.fixed_point import (
     lifted,
     phi_on_board,
 )
-from brian_lda.hardware.engines.nest import NestNetwork, first_lone_spikes, fold_in_nest
+from brian_lda.hardware.engines.nest import NestNetwork, first_lone_spikes
 from brian_lda.hardware.engines.sanafe import (
     Coefficients,
     Replay,
@@ -84,7 +85,13 @@ def test_wrong_weights_for_nest():
     with pytest.raises(ParameterError, match=r"weights must lie within \+-200; found inf"):
         NestNetwork(np.full((2, 3), -np.inf), np.zeros((1, 2)))
     with pytest.raises(ParameterError, match="n_sweeps must be at least 1; found 0"):
-        fold_in_nest(PHI, sparse.csr_array(np.ones((1, 4), int)), 0.1, n_sweeps=0)
+        fold_in_by_winners(lambda M__beta: TOKENS.docs, TOKENS, (2, 2), 0.1, n_sweeps=0)
+
+
+def test_theta_by_hand_from_winners_that_are_always_the_same():
+    winners = np.array([0, 0, 1])  # documents 0, 1, 1
+    theta = fold_in_by_winners(lambda M__beta: winners, TOKENS, (2, 2), 0.5, n_sweeps=4)
+    np.testing.assert_allclose(theta, [[1.5 / 2, 0.5 / 2], [1.5 / 3, 1.5 / 3]], rtol=1e-9)
 
 
 # The fixed-point arithmetic of a SpiNNaker core --------------------------------------------------

@@ -66,8 +66,8 @@ def fold_in_by_winners(
 ) -> np.ndarray:
     r"""Theta of documents from the winners of races, Phi held fixed; float array [doc, topic].
 
-    Sweep t = 1, 2, ... shows every token once. Its winners are a draw of the topics given theta, and
-    with their counts C
+    Sweep t = 1, 2, ... shows every token once. Its winners are a draw of the topics given theta,
+    and with their counts C
 
     .. math:: \theta_d \leftarrow \theta_d + \gamma_t\left(
               \frac{C_d + c}{N_d + \sum_z c_z} - \theta_d\right), \qquad

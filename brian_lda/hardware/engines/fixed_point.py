@@ -40,7 +40,7 @@ from brian_lda.corpus import as_counts
 from brian_lda.errors import ParameterError
 
 LIFT = 16  # log2 of the largest ratio of two topics that a weight can tell
-TAU = 1 / 4  # the best of 1, 1/4, 1/16, 1/64 for KOS (docs/engines.md)
+TAU = 1 / 4  # 1 and 1/64 are worse for KOS (docs/engines.md)
 LARGEST_SHIFT = 20
 FRACTION_BITS = 15  # of s1615
 PROBABILITY_BITS = 16  # of U1616
