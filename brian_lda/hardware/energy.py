@@ -9,6 +9,8 @@ Events of one token (w, d) in a network with K topics, of which k_w keep a priva
 Dynamic energy counts events; static power runs whether or not anything happens, so its share of a
 token depends on how many tokens a second the chips are given. One number for both, such as
 TrueNorth's 26 pJ per event, holds at one firing rate only (here it is shown beside, as quoted).
+A packet between chips pays at each border that it crosses: 832 pJ on TrueNorth (26 pJ a bit, while
+a synaptic event costs 2.3), 1 nJ on SpiNNaker.
 A figure that the profile does not know is left out of the sum and named.
 """
 
@@ -127,7 +129,7 @@ def energy_per_token(
         "plastic_update_joules": plastic,
         "neuron_active_joules": 1.0,
         "neuron_idle_joules": events.neurons - 1.0,
-        "packet_joules": events.packets,
+        "packet_joules": events.hops,  # paid again at each border between chips
         "hop_joules": events.hops,
     }
     dynamic = {

@@ -1,15 +1,19 @@
 """Chips as data: `chips/NAME.toml`, one file per chip, or a file of the user's own.
 
-Each figure of a chip is a table with three entries, for example::
+Each figure of a chip is a table, for example::
 
-    [fan_in]
-    value = 256
-    evidence = "P"
-    source = "Xiao, Chen & Zhu (2018), appendix 'Network pruning'"
+    [synaptic_event_joules]
+    value = 23.6e-12
+    unit = "J"
+    condition = "0.75 V, pre-silicon"
+    evidence = "R"
+    source = "Davies et al. (2018), IEEE Micro 38(1), Table 2 (p. 96)"
 
-Evidence: P the paper's own, S read in the maker's operating software, Q quoted second-hand from the
-primary paper, D derived, U the user's own. What is not known is left out; a rule that needs it is
-then not checked.
+`unit` is the one that the field has (`FIELDS`), so that a figure in pJ is not taken for one in J.
+`condition` says under which voltage, rate or load the figure holds; energy and power need one.
+`evidence` is a label of `EVIDENCE`. A figure that is quoted second-hand (Q) also says, in
+`looked_for`, which primary source was looked for and not found. What is not known is left out; a
+rule that needs it is then not checked.
 """
 
 from __future__ import annotations
@@ -24,41 +28,52 @@ from typing import Any
 from brian_lda.errors import ChipProfileError
 
 EVIDENCE = {
-    "P": "the paper's own",
-    "S": "read in the maker's operating software",
-    "Q": "quoted second-hand from the primary paper",
-    "D": "derived",
+    "P": "the AAAI paper's own",
+    "R": "read in the primary paper",
+    "S": "read in the maker's software or data sheet",
+    "D": "derived from such figures",
+    "Q": "quoted second-hand; the primary source was looked for and not found",
     "U": "the user's own",
 }
 LARGEST_FIGURE = 1e18  # beyond any chip; what is computed from it must not overflow
 SMALLEST_FAN_IN = 3  # a private word, the shared synapse of all others, a document
 
-# field: (kind, smallest value, what it says)
-FIELDS: dict[str, tuple[type, float, str]] = {
-    "fan_in": (int, SMALLEST_FAN_IN, "synapses onto one neuron"),
-    "axons_per_core": (int, SMALLEST_FAN_IN, "different inputs of all neurons of a core"),
-    "neurons_per_core": (int, 1, "neurons on a core"),
-    "cores": (int, 1, "cores on a chip"),
-    "synapses": (int, SMALLEST_FAN_IN, "synapses on a chip"),
-    "memory_bytes": (int, 1, "memory of a chip for synapses, bytes"),
-    "synapse_bytes_per_core": (int, 1, "memory of a core for the synapses of its neurons, bytes"),
-    "core_memory_bytes": (int, 1, "memory of a core for the state of its neurons, bytes"),
-    "weight_bits": (int, 1, "bits of a weight"),
-    "weight_format": (str, 0, "'fixed' or 'float'"),
-    "learns": (bool, 0, "whether synapses learn on the chip"),
-    "fan_out": (int, 1, "neurons that one neuron can reach"),
-    "routing_entries": (int, 1, "entries of a chip's routing table"),
-    "external_memory": (bool, 0, "whether synapses can be swapped out and in"),
-    "external_memory_bytes": (int, 1, "size of the external memory, bytes"),
-    "synaptic_event_joules": (float, 0, "energy of one synaptic event"),
-    "plastic_update_joules": (float, 0, "energy of one change of a weight"),
-    "neuron_active_joules": (float, 0, "energy of one update of a neuron that fires"),
-    "neuron_idle_joules": (float, 0, "energy of one update of a neuron that does not"),
-    "packet_joules": (float, 0, "energy of one packet between chips"),
-    "hop_joules": (float, 0, "energy of one spike over one hop"),
-    "average_event_joules": (float, 0, "energy of an event, static power included, at one rate"),
-    "static_watts": (float, 0, "power of a chip that does nothing"),
-    "busy_core_watts": (float, 0, "further power of each core at work"),
+
+@dataclass(frozen=True)
+class Field:
+    """What a profile can say of a chip."""
+
+    kind: type
+    smallest: float
+    unit: str
+    meaning: str
+
+
+FIELDS = {
+    "fan_in": Field(int, SMALLEST_FAN_IN, "synapses", "synapses onto one neuron"),
+    "axons_per_core": Field(int, SMALLEST_FAN_IN, "axons", "different inputs of a core's neurons"),
+    "neurons_per_core": Field(int, 1, "neurons", "neurons on a core"),
+    "cores": Field(int, 1, "cores", "cores on a chip"),
+    "synapses": Field(int, SMALLEST_FAN_IN, "synapses", "synapses on a chip"),
+    "memory_bytes": Field(int, 1, "bytes", "memory of a chip for synapses"),
+    "synapse_bytes_per_core": Field(int, 1, "bytes", "memory of a core for its neurons' synapses"),
+    "core_memory_bytes": Field(int, 1, "bytes", "memory of a core for its neurons' state"),
+    "weight_bits": Field(int, 1, "bits", "bits of a weight"),
+    "weight_format": Field(str, 0, "format", "'fixed' or 'float'"),
+    "learns": Field(bool, 0, "yes/no", "whether synapses learn on the chip"),
+    "fan_out": Field(int, 1, "neurons", "neurons that one neuron can reach"),
+    "routing_entries": Field(int, 1, "entries", "entries of a chip's routing table"),
+    "external_memory": Field(bool, 0, "yes/no", "whether synapses can be swapped out and in"),
+    "external_memory_bytes": Field(int, 1, "bytes", "size of the external memory"),
+    "synaptic_event_joules": Field(float, 0, "J", "one synaptic event"),
+    "plastic_update_joules": Field(float, 0, "J", "one change of a weight"),
+    "neuron_active_joules": Field(float, 0, "J", "one update of a neuron that fires"),
+    "neuron_idle_joules": Field(float, 0, "J", "one update of a neuron that does not"),
+    "packet_joules": Field(float, 0, "J", "one packet from a chip to the next"),
+    "hop_joules": Field(float, 0, "J", "one spike over one hop of the network on chip"),
+    "average_event_joules": Field(float, 0, "J", "an event with its share of static power"),
+    "static_watts": Field(float, 0, "W", "power of a chip that does nothing"),
+    "busy_core_watts": Field(float, 0, "W", "further power of each core at work"),
 }
 REQUIRED = ("cores", "learns", "external_memory")
 CAPACITIES = ("fan_in", "axons_per_core", "synapses", "memory_bytes", "synapse_bytes_per_core")
@@ -66,11 +81,14 @@ CAPACITIES = ("fan_in", "axons_per_core", "synapses", "memory_bytes", "synapse_b
 
 @dataclass(frozen=True)
 class Figure:
-    """A number of a chip, with where it comes from."""
+    """A number of a chip, with where it comes from (see the head of this file)."""
 
     value: Any
     evidence: str
     source: str
+    unit: str = ""
+    condition: str = ""
+    looked_for: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,7 +166,7 @@ def parse_chip(data: Mapping[str, Any], file: str) -> ChipProfile:
     chip = ChipProfile(texts["name"], texts["description"], figures)
     missing = [field for field in REQUIRED if field not in figures]
     if missing:
-        raise ChipProfileError(f"{file}: {missing[0]} is missing ({FIELDS[missing[0]][2]}).")
+        raise ChipProfileError(f"{file}: {missing[0]} is missing ({FIELDS[missing[0]].meaning}).")
     if not any(field in figures for field in CAPACITIES):
         raise ChipProfileError(
             f"{file}: no limit on synapses at all; give at least one of {', '.join(CAPACITIES)}."
@@ -158,13 +176,22 @@ def parse_chip(data: Mapping[str, Any], file: str) -> ChipProfile:
 
 
 def _figure(file: str, field: str, table: Any) -> Figure:
-    kind, smallest, meaning = FIELDS[field]
-    if not isinstance(table, dict) or set(table) != {"value", "evidence", "source"}:
+    needed = {"value", "unit", "evidence", "source"}
+    allowed = needed | {"condition", "looked_for"}
+    if not isinstance(table, dict) or not needed <= set(table) <= allowed:
         found = sorted(table) if isinstance(table, dict) else repr(table)
         raise ChipProfileError(
-            f"{file}: {field} must be a table with value, evidence and source; found {found}."
+            f"{file}: {field} must be a table with value, unit, evidence and source, and may have "
+            f"condition and looked_for; found {found}."
         )
-    value, evidence, source = table["value"], table["evidence"], table["source"]
+    figure = Figure(**table)
+    _check_value(file, field, figure.value)
+    _check_origin(file, field, figure)
+    return figure
+
+
+def _check_value(file: str, field: str, value: Any) -> None:
+    kind, smallest, meaning = FIELDS[field].kind, FIELDS[field].smallest, FIELDS[field].meaning
     is_accepted = isinstance(value, (int, float) if kind is float else kind)
     if not is_accepted or (isinstance(value, bool) and kind is not bool):
         raise ChipProfileError(
@@ -180,13 +207,35 @@ def _figure(file: str, field: str, table: Any) -> Figure:
                 else ""
             )
         )
-    if not isinstance(evidence, str) or evidence not in EVIDENCE:
+
+
+def _check_origin(file: str, field: str, figure: Figure) -> None:
+    """Unit, condition, label and source of a figure."""
+    for entry in ("unit", "evidence", "source", "condition", "looked_for"):
+        text = getattr(figure, entry)
+        may_be_empty = entry in ("condition", "looked_for")
+        if not isinstance(text, str) or not (text.strip() or may_be_empty):
+            raise ChipProfileError(f"{file}: {entry} of {field} must be a text; found {text!r}.")
+    unit = FIELDS[field].unit
+    if figure.unit != unit:
         raise ChipProfileError(
-            f"{file}: evidence of {field} must be one of {', '.join(EVIDENCE)}; found {evidence!r}."
+            f"{file}: {field} is given in {unit!r} (unit); found {figure.unit!r}."
         )
-    if not isinstance(source, str) or not source.strip():
-        raise ChipProfileError(f"{file}: source of {field} must be a text; found {source!r}.")
-    return Figure(value, evidence, source)
+    if figure.evidence not in EVIDENCE:
+        raise ChipProfileError(
+            f"{file}: evidence of {field} must be one of {', '.join(EVIDENCE)}; found "
+            f"{figure.evidence!r}."
+        )
+    if unit in ("J", "W") and not figure.condition:
+        raise ChipProfileError(
+            f"{file}: {field} needs a condition: the voltage, rate or load at which it holds (or "
+            "that it is not stated)."
+        )
+    if (figure.evidence == "Q") != bool(figure.looked_for):
+        raise ChipProfileError(
+            f"{file}: {field} has evidence {figure.evidence!r}; looked_for says which primary "
+            "source was looked for and not found, and stands with evidence Q and no other."
+        )
 
 
 def _check_consistent(chip: ChipProfile, file: str) -> None:

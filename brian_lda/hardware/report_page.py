@@ -12,6 +12,7 @@ import numpy as np
 from brian_lda.files.html_page import HtmlPage, format_number
 from brian_lda.hardware.feasibility import CheckReport
 from brian_lda.hardware.profiles import EVIDENCE
+from brian_lda.hardware.profiles import Figure as ChipFigure
 from brian_lda.hardware.report import HardwareReport
 from brian_lda.plotting import PALETTE, plot_chip_placement, plot_traffic
 
@@ -79,7 +80,10 @@ def sections(report: HardwareReport) -> list[Section]:
             f"Figures of {report.chip.name}",
             "Evidence: " + ", ".join(f"{k} {text}" for k, text in EVIDENCE.items()) + ".",
             [
-                {"field": k, "value": f.value, "evidence": f.evidence, "source": f.source}
+                {
+                    "field": k, "value": f.value, "unit": f.unit, "condition": f.condition,
+                    "evidence": f.evidence, "source": _source(f),
+                }
                 for k, f in report.chip.figures.items()
             ],
         ),
@@ -208,6 +212,12 @@ def _energy_text(report: HardwareReport) -> str:
             f"give {average * report.events.synaptic:.3g} J a token. "
         )
     return text.rstrip()
+
+
+def _source(figure: ChipFigure) -> str:
+    if not figure.looked_for:
+        return figure.source
+    return f"{figure.source} [looked for and not found: {figure.looked_for}]"
 
 
 def _of(pair: tuple[float, float | None]) -> str:

@@ -73,7 +73,10 @@ def test_planning_without_a_run(report, capsys):
     shown = capsys.readouterr().out
     assert "synthetic (no run given)" in shown and "1 x spinnaker1" in shown
     assert report(["--sizes", "5000", "20", "300", "--chip", "truenorth_silicon"]) == 0
-    assert "cannot run this network" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "cannot run this network" in shown
+    assert "Akopyan et al. (2015)" in shown and "0.8 V" in shown  # source and condition
+    assert "looked for and not found" in shown
 
 
 def test_without_mtkahypar_the_other_placements_are_reported(report, monkeypatch, capsys):

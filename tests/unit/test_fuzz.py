@@ -96,7 +96,13 @@ def test_checkpoints_come_back_to_the_last_bit(tmp_path, buffers, history):
 @given(st.dictionaries(st.sampled_from([*FIELDS, "name", "description", "x"]), json_values))
 def test_chip_profiles(data):
     figures = {
-        field: {"value": value, "evidence": "U", "source": "test"}
+        field: {
+            "value": value,
+            "unit": FIELDS[field].unit,
+            "condition": "test",
+            "evidence": "U",
+            "source": "test",
+        }
         for field, value in data.items()
         if field in FIELDS
     }

@@ -25,11 +25,18 @@ def test_loihi_by_hand():
     energy = energy_per_token(events, load_chip("loihi1"), 3, tokens_per_second=500.0)
     expected = 30 * 23.6e-12 + 12 * 120e-12 + 81e-12 + 9 * 52e-12 + 2 * 4e-12
     assert energy.dynamic_total == pytest.approx(expected, rel=1e-12)
-    assert energy.static == (pytest.approx(3 * 0.104 / 500, rel=1e-12), "Q")
-    assert energy.missing == ("packet_joules",) and energy.evidence == "Q"
+    assert energy.static == (pytest.approx(3 * 0.104 / 500, rel=1e-12), "D")
+    assert energy.missing == ("packet_joules",) and energy.evidence == "DR"
     literal = energy_per_token(events, load_chip("loihi1"), 3, gauge=False)
     more = (20 + 10 - 12) * 120e-12
     assert literal.dynamic_total == pytest.approx(expected + more, rel=1e-12)
+
+
+def test_packets_between_truenorth_chips_pay_at_every_border():
+    events = token_events(np.ones((10, 20), bool), np.ones(20), packets=6.0, mean_hops=1.5)
+    energy = energy_per_token(events, load_chip("truenorth_paper"), 4)
+    assert energy.dynamic["packet_joules"] == (pytest.approx(9 * 832e-12, rel=1e-12), "R")
+    assert energy.dynamic_total == pytest.approx(30 * 2.30e-12 + 9 * 832e-12, rel=1e-12)
 
 
 def test_what_is_not_known_is_named_and_not_zero():
