@@ -102,6 +102,19 @@ class EventDrivenParameters:
                 f"{type(self.word_step).__name__}. With topic_word_prior=0 any form runs."
             )
 
+    def require_split(self) -> None:
+        """Refuse what parts of topic neurons cannot follow from spikes alone."""
+        if self.doc_topic_prior is None or self.integrator != "flow":
+            raise ParameterError(
+                "word_synapses splits ed-SpikeLDA with integrator='flow'; found doc_topic_prior="
+                f"{self.doc_topic_prior!r}, integrator={self.integrator!r}."
+            )
+        if not (self.word_step.per_neuron and self.doc_step.per_neuron):
+            raise ParameterError(
+                "word_synapses needs RobbinsMonro steps, one for all synapses of a neuron; found "
+                f"{type(self.word_step).__name__} and {type(self.doc_step).__name__}."
+            )
+
     @property
     def smoothed(self) -> bool:
         """Whether there is a prior on Phi, so that topic neurons see more than exp M^alpha."""

@@ -110,10 +110,10 @@ class EventDrivenTwin:
             raise ParameterError(
                 f"words and docs must pair up; found {len(words)} and {len(docs)}."
             )
-        _check_range("words", words, len(self._m__alpha))
-        _check_range("docs", docs, len(self._beta))
+        check_range("words", words, len(self._m__alpha))
+        check_range("docs", docs, len(self._beta))
         if winners is not None:
-            _check_range("winners", winners, self.parameters.n_topics)
+            check_range("winners", winners, self.parameters.n_topics)
             if len(winners) != len(words):
                 raise ParameterError(
                     f"winners must name one topic per token ({len(words)}); found {len(winners)}."
@@ -280,7 +280,7 @@ class EventDrivenTwin:
         self._doc_memory = _synapse_memory(self.parameters.doc_step, state, "beta", "C")
 
 
-def _check_range(name: str, values: np.ndarray, size: int) -> None:
+def check_range(name: str, values: np.ndarray, size: int) -> None:
     """The kernel reads without bounds checks."""
     if len(values) and (np.min(values) < 0 or np.max(values) >= size):
         raise ParameterError(

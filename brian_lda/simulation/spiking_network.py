@@ -16,10 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from brian_lda.circuit.chips import add_limits, limit_values
-from brian_lda.circuit.circuit import Circuit, Sizes, Values
+from brian_lda.circuit.circuit import Circuit, Sizes, Values, axons_of_tokens
 from brian_lda.circuit.inhibition import Inhibition
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.latency import make_inhibition
+from brian_lda.circuit.split import require_fan_in
 from brian_lda.constraints import NO_CONSTRAINTS, Constraints, heard_tokens, spread_winners
 from brian_lda.errors import ParameterError, WeightOverflowError
 from brian_lda.parameters import PrunedWords
@@ -104,6 +105,11 @@ class SpikingNetwork:
                     f"of the {sizes.n_topics} topics; found {np.size(value)} numbers."
                 )
         self.constraints = constraints or NO_CONSTRAINTS
+        if self.constraints.splits and not any(variable.copied for variable in model.KEPT):
+            raise ParameterError(
+                f"only ed-SpikeLDA can be split, so that {model.__name__} takes no word_synapses "
+                "and document_slots; leave them out of constraints."
+            )
         self.pruned = pruned
         if pruned is not None:
             pruned.require_shape(sizes.n_topics, sizes.n_words)
@@ -181,6 +187,10 @@ class SpikingNetwork:
             )
         heard = self.heard(clamped["words"], clamped["documents"])
         clamped = {name: index[heard] for name, index in clamped.items()}
+        if self.constraints.splits:
+            clamped["axons"] = axons_of_tokens(
+                clamped["words"], clamped["documents"], self.sizes.n_blocks
+            )
         n_tokens = int(heard.sum())
         compiled, values = self._compiled(), self._values_in_brian(self._known)
         fixed = {**self.inhibition.values, **self._constants(compiled), **self._limit_values()}
@@ -198,7 +208,8 @@ class SpikingNetwork:
             simulator = self._simulator(keeper.recording if keeper else None)
             result = simulator.run(inputs, part, dt=self.inhibition.dt, streams=seeds)
             values = {path: result[path] for path in values}
-            check_weights(values, self.kept)
+            check_weights(values, self.kept, self.sizes.n_blocks)
+            self._require_fan_in(result)
             winners.append(result["winners.i"])
             recorder.read(result, start, stop)
         recorder.finish()
@@ -311,7 +322,7 @@ class SpikingNetwork:
         for name in self.inhibition.kept:
             first = np.asarray(self.inhibition.values[f"topics.{name}"], np.float64)
             known[name] = np.array(state.get(name, np.broadcast_to(first, (self.sizes.n_topics,))))
-        check_weights(self._values_in_brian(known), self.kept)
+        check_weights(self._values_in_brian(known), self.kept, self.sizes.n_blocks)
         self._known = known
         if self.keeper is not None and "n_shown" in state:
             self.keeper.n_sequences, self.keeper.n_tokens = map(int, state["n_shown"])
@@ -361,12 +372,19 @@ class SpikingNetwork:
         return self._limits[1]
 
     def _compiled(self) -> Sizes:
+        if self.constraints.splits:  # a neuron more could be one synapse too many
+            return self.sizes
         return replace(
             self.sizes,
             n_words=round_up(self.sizes.n_words),
             n_docs=round_up(self.sizes.n_docs),
             n_tokens=round_up(self.sizes.n_tokens),
         )
+
+    def _require_fan_in(self, result: Arrays) -> None:
+        """Refuse a run of neurons with more synapses than a chip's; they are counted by Brian."""
+        for name, most in self.constraints.fan_in.items():
+            require_fan_in(result[f"{name}.N_incoming"], name, most)
 
     def _keeper_of(self, record: Recording | None, n_tokens: int) -> WindowKeeper | None:
         """Who keeps the windows of a sequence: its own recording, or that of the training."""
@@ -400,27 +418,32 @@ class SpikingNetwork:
                 add_recorders(net, record)
                 return net
 
-            outputs = tuple(variable.path for variable in self.kept)
+            outputs = (
+                *(variable.path for variable in self.kept),
+                *(f"{name}.N_incoming" for name in self.constraints.fan_in),
+            )
             self._simulators[compiled, record] = make_simulator(self._kind, assemble, outputs)
         return self._simulators[compiled, record]
 
 
-def check_weights(values: Arrays, kept: Sequence[Kept]) -> None:
+def check_weights(values: Arrays, kept: Sequence[Kept], n_blocks: int = 1) -> None:
     """Refuse weights of which exp is no number, or which make a rate that is none.
 
     A rate is a product of exp M over the layers, so that their largest weights add up.
     """
     largest = 0.0
+    g = next((value for path, value in values.items() if path.endswith(".g")), np.ones(1))
+    g = g[: len(g) // n_blocks]  # of one part of each topic
     for variable in kept:
         if not variable.written_by:
             continue
         value = values[variable.path]
         if variable.gauge:
-            value = np.reshape(value, (-1, len(values["topics.g"])))
+            value = np.reshape(value, (-1, len(g)))
         M = np.array([value.min(axis=0), value.max(axis=0)])  # the ends, of each topic if w g
         with np.errstate(divide="ignore", invalid="ignore"):
             M = M if variable.in_logs else np.log(M)
-            M = M + np.log(values["topics.g"]) if variable.gauge else M
+            M = M + np.log(g) if variable.gauge else M
         largest += max(0.0, float(M.max()))
         if not (M.min() > -LARGEST_INPUT and largest < LARGEST_INPUT):
             raise WeightOverflowError(
