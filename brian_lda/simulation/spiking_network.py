@@ -287,10 +287,7 @@ class SpikingNetwork:
         """M^alpha [topic, word], where pruned the shared synapse's, M^beta [doc, topic], ..."""
         weights = self.model.weights(self._known)
         if self.pruned is not None:
-            own = weights["M__alpha"]
-            weights["M__alpha"] = np.where(
-                self.pruned.private, own, np.asarray(self.pruned.shared)[:, None]
-            )
+            weights["M__alpha"] = self.pruned.seen(weights["M__alpha"])
         return weights
 
     def state(self) -> dict[str, np.ndarray]:
