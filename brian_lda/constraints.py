@@ -17,16 +17,22 @@ dead_synapses, dead_neurons
     Fractions, drawn once. Nothing passes a dead synapse: its neuron takes no part in the races of
     that word or document. A dead topic neuron never fires. A token that no neuron can hear has no
     winner (`NO_WINNER`).
+word_synapses, document_slots
+    n and m, the fan-in of a neuron: most words and most documents that it has synapses for. A topic
+    neuron is split into parts, one for each n words (`models/ed_spike_lda_split.py`): the same
+    law, nothing is dropped. Documents beyond m wait in external memory and are swapped in
+    (`brian_lda.external_memory`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from brian_lda.errors import ParameterError
+from brian_lda.errors import FanInError, ParameterError
 
 NO_WINNER = -1
 
@@ -47,6 +53,8 @@ class Constraints:
         Which chip each topic neuron is on; None: all on one.
     seed : int
         Which synapses and neurons are dead.
+    word_synapses, document_slots : int or None
+        n and m of a split network, both or none.
     """
 
     weight_bits: int | None = None
@@ -56,6 +64,8 @@ class Constraints:
     dead_neurons: float = 0.0
     chip_of_topic: tuple[int, ...] | None = None
     seed: int = 0
+    word_synapses: int | None = None
+    document_slots: int | None = None
 
     def __post_init__(self) -> None:
         bits, limits = self.weight_bits, self.weight_range
@@ -79,6 +89,29 @@ class Constraints:
             object.__setattr__(self, "chip_of_topic", tuple(int(chip) for chip in chips))
         if not _is_whole(self.seed):
             raise ParameterError(f"seed must be an integer of at least 0; found {self.seed!r}.")
+        n, m = self.word_synapses, self.document_slots
+        if (n, m) != (None, None) and not all(_is_whole(most) and most for most in (n, m)):
+            raise ParameterError(
+                "word_synapses and document_slots must be integers of at least 1, or both None; "
+                f"found {n!r} and {m!r}."
+            )
+        if self.splits and replace(self, word_synapses=None, document_slots=None) != Constraints():
+            raise ParameterError(
+                "word_synapses splits topic neurons, which have no other limits so far; found "
+                f"{self!r}."
+            )
+
+    @property
+    def splits(self) -> bool:
+        """Whether topic neurons are split, for a limit of their fan-in."""
+        return self.word_synapses is not None
+
+    @property
+    def fan_in(self) -> dict[str, int]:
+        """Most synapses of a neuron, by layer; empty: no limit."""
+        if self.word_synapses is None or self.document_slots is None:
+            return {}
+        return {"alpha": self.word_synapses, "beta": self.document_slots}
 
     @property
     def gates(self) -> bool:
@@ -157,6 +190,24 @@ def _is_whole(value: Any) -> bool:
 
 
 NO_CONSTRAINTS = Constraints()
+
+
+def n_blocks_for(n_words: int, word_synapses: int) -> int:
+    """B, the fewest blocks of at most n words; a topic neuron hears one part for each.
+
+    Raises
+    ------
+    FanInError
+        B > n, so that a topic neuron would hear more parts than a part hears words.
+    """
+    n_blocks = -(-n_words // word_synapses)
+    if n_blocks > word_synapses:
+        raise FanInError(
+            f"{n_words} words in blocks of {word_synapses} make {n_blocks} parts a topic, but its "
+            f"neuron can hear {word_synapses}; word_synapses must be at least "
+            f"{math.ceil(math.sqrt(n_words))} for so many words."
+        )
+    return n_blocks
 
 
 def heard_tokens(

@@ -48,6 +48,14 @@ class UnsupportedNetworkError(BrianLDAError, ValueError):
     """A Brian network holds something that a compiled run would ignore or get wrong."""
 
 
+class FanInError(BrianLDAError, ValueError):
+    """A neuron of a network has more synapses than the chip's neurons can have."""
+
+
+class CopyError(BrianLDAError, ArithmeticError):
+    """Neurons that keep copies of one number, each from the spikes it hears, do not agree."""
+
+
 class BuildError(BrianLDAError, RuntimeError):
     """A spiking network could not be compiled."""
 

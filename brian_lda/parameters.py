@@ -102,6 +102,19 @@ class EventDrivenParameters:
                 f"{type(self.word_step).__name__}. With topic_word_prior=0 any form runs."
             )
 
+    def require_split(self) -> None:
+        """Refuse what parts of topic neurons cannot follow from spikes alone."""
+        if self.doc_topic_prior is None or self.integrator != "flow":
+            raise ParameterError(
+                "word_synapses splits ed-SpikeLDA with integrator='flow'; found doc_topic_prior="
+                f"{self.doc_topic_prior!r}, integrator={self.integrator!r}."
+            )
+        if not (self.word_step.per_neuron and self.doc_step.per_neuron):
+            raise ParameterError(
+                "word_synapses needs RobbinsMonro steps, one for all synapses of a neuron; found "
+                f"{type(self.word_step).__name__} and {type(self.doc_step).__name__}."
+            )
+
     @property
     def smoothed(self) -> bool:
         """Whether there is a prior on Phi, so that topic neurons see more than exp M^alpha."""
@@ -138,9 +151,11 @@ class EventDrivenParameters:
 class PrunedWords:
     """Which words keep a synapse of their own (paper's appendix "Network pruning").
 
-    u_z receives M^alpha_zw if (z, w) is private and the fixed shared_z otherwise. Private synapses
-    learn by Eq. (MAP discrete dynamics) as before, the decay included; a word without its own
-    synapse makes the winner's private ones decay and changes nothing else of M^alpha.
+    u_z receives M^alpha_zw if (z, w) is private and the fixed shared_z + word_bias_w otherwise. The
+    bias is the same for all topics, so that it may as well be taken off the private synapses of the
+    word: it needs no synapse of its own, and in the paper there is none. Private synapses learn by
+    Eq. (MAP discrete dynamics) as before, the decay included; a word without its own synapse makes
+    the winner's private ones decay and changes nothing else of M^alpha.
 
     Attributes
     ----------
@@ -148,10 +163,13 @@ class PrunedWords:
     shared : float array [topic]
         Weight of the one synapse that stands for all other words of a topic,
         log(p_z / (V - n_z)); ignored for a topic whose words are all private.
+    word_bias : float array [word], optional
+        log f_w in a back-off to the words' shares of the corpus; the default is 0.
     """
 
     private: np.ndarray
     shared: np.ndarray
+    word_bias: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         private, shared = np.asarray(self.private), np.asarray(self.shared, np.float64)
@@ -163,11 +181,25 @@ class PrunedWords:
         _require(bool(np.isfinite(shared[used]).all()), "shared", "finite", shared)
         object.__setattr__(self, "private", private)
         object.__setattr__(self, "shared", shared)
+        bias = np.zeros(private.shape[1]) if self.word_bias is None else self.word_bias
+        bias = np.asarray(bias, np.float64)
+        _require(bias.shape == private.shape[1:] and bool(np.isfinite(bias).all()), "word_bias",
+                 f"one finite number per word ({private.shape[1]})", self.word_bias)  # fmt: skip
+        object.__setattr__(self, "word_bias", bias)
 
     @property
     def n_private(self) -> np.ndarray:
         """Private words of each topic, int array [topic]."""
         return self.private.sum(axis=1)
+
+    @property
+    def tied(self) -> np.ndarray:
+        """What words without a synapse of their own bring, [topic, word]."""
+        return self.shared[:, None] + self.word_bias
+
+    def seen(self, M__alpha: np.ndarray) -> np.ndarray:
+        """The weights that topic neurons hear, [topic, word], from those of all synapses."""
+        return np.where(self.private, M__alpha, self.tied)
 
     def require_shape(self, n_topics: int, n_words: int) -> None:
         """Refuse a pruning that was made for another network."""

@@ -2,11 +2,14 @@
 
     python sims/table_pruning.py --data-dir DATA --out results
 
-CGS, ed-SpikeLDA, and ed-SpikeLDA pruned after 15 and 20 passes of pre-training (p-15, p-20: 200
-private words a topic, one shared synapse) on 20 Newsgroups, by-date split. A linear SVM on theta;
-theta of training and test documents alike is folded in with Phi fixed. lambda and varphi are those
-that sims/table_classification.py chose for both on validation documents; its CGS runs are taken
-over. --scale tiny uses a generated corpus whose documents belong to their strongest topic.
+CGS, ed-SpikeLDA whole and split (the first seed only: it has the winners of the whole network if
+both are shown the same tokens, and is shown them in blocks of 50 documents), and ed-SpikeLDA pruned
+after 15 and 20 passes of pre-training (p-15, p-20: 200 private words a topic, one shared synapse),
+by the paper's rule and by ours (`brian_lda.hardware.pruning`, "unigram"). All make the same number
+of passes over 20 Newsgroups, by-date split. A linear SVM on theta; theta of training and test
+documents alike is folded in with Phi fixed. lambda and varphi are those that
+sims/table_classification.py chose for both on validation documents; its CGS runs are taken over.
+--scale tiny uses a generated corpus whose documents belong to their strongest topic.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ PAPER = {
     "p-15": (73.0, 60.0),
     "p-20": (73.8, 62.2),
 }
-COLOURS = ("0.6", "#0072B2", "#E69F00", "#D55E00")
+COLOURS = ("0.6", "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#CC79A7")
 
 
 @dataclass(frozen=True)
@@ -48,14 +51,15 @@ class Scale:
     passes: int  # of ed-SpikeLDA, pre-training included
     pretraining: tuple[int, int]
     n_private: int
+    docs_on_chip: int  # of the split network
     cgs_sweeps: int
     priors: tuple[float, float] = (0.05, 0.05)
 
 
 SCALES = {
-    "tiny": Scale("synthetic", (10,), 6, (3, 4), 40, 10),
-    "small": Scale("20ng", (100, 200), 40, (15, 20), PAPER_PRIVATE_WORDS, 200),
-    "paper": Scale("20ng", (100, 200), 100, (15, 20), PAPER_PRIVATE_WORDS, 200),
+    "tiny": Scale("synthetic", (10,), 6, (3, 4), 40, 50, 10),
+    "small": Scale("20ng", (100, 200), 40, (15, 20), PAPER_PRIVATE_WORDS, 50, 200),
+    "paper": Scale("20ng", (100, 200), 100, (15, 20), PAPER_PRIVATE_WORDS, 50, 200),
 }
 
 
@@ -71,7 +75,11 @@ def make(study: Study) -> None:
             )
             ed = classification_config(
                 "ed_spike_lda", scale.corpus, K, *scale.priors, scale.passes, seed
-            ) | {"pretraining": list(scale.pretraining), "n_private": scale.n_private}
+            ) | {
+                "pretraining": list(scale.pretraining),
+                "n_private": scale.n_private,
+                "split": scale.docs_on_chip if seed == study.seeds[0] else None,
+            }
             for config, function in ((cgs, CLASSIFY), (ed, PRUNE)):
                 places.append((K, study.task(config, function)))
     report = study.sweep([task for _, task in places])
@@ -94,8 +102,11 @@ def networks(task: Task, result: dict[str, Any]) -> list[tuple[str, dict[str, fl
     """The lines of the table that a run holds."""
     if task.function == CLASSIFY:
         return [("CGS", result)]
-    names = ["whole", *(f"p-{x}" for x in task.config["pretraining"])]
-    return [(name.replace("whole", "ed-SpikeLDA"), result[name]) for name in names]
+    pretraining = task.config["pretraining"]
+    names = ["whole", "split", *(f"{who}p-{x}" for who in ("", "ours ") for x in pretraining)]
+    return [
+        (name.replace("whole", "ed-SpikeLDA"), result[name]) for name in names if name in result
+    ]
 
 
 def row(
@@ -121,12 +132,12 @@ def figure(scale: Scale, rows: list[dict[str, Any]]) -> Figure:
         for i, (name, colour) in enumerate(zip(names, COLOURS, strict=False)):
             lines = [line for line in rows if line["network"] == name]
             x = np.array([scale.n_topics.index(line["n_topics"]) for line in lines])
-            x = x + 0.2 * (i - (len(names) - 1) / 2)
+            x = x + 0.12 * (i - (len(names) - 1) / 2)
             mean = [line[task] for line in lines]
             spread = [line[f"{task}_spread"] for line in lines]
             ax.errorbar(x, mean, spread, fmt="o", color=colour, label=name, capsize=3)
             if scale.corpus == "20ng":
-                paper = [line[f"paper_{task}"] for line in lines]
+                paper = [line[f"paper_{task}"] or np.nan for line in lines]
                 ax.hlines(paper, x - 0.07, x + 0.07, color="black")
         ax.set_xticks(range(len(scale.n_topics)), [f"K = {K}" for K in scale.n_topics])
         ax.set_xlim(-0.5, len(scale.n_topics) - 0.5)

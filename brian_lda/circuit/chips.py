@@ -248,6 +248,6 @@ def limit_values(
     if pruned is not None:
         shared = np.zeros((sizes.n_words, K))
         private = pruned.private.T
-        shared[: len(private)] = np.where(private, 0.0, np.exp(pruned.shared))
+        shared[: len(private)] = np.where(private, 0.0, np.exp(pruned.tied.T))
         values["sharing.shared_rate"] = shared.ravel()
     return values

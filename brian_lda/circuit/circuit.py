@@ -66,6 +66,8 @@ class Sizes:
         Tokens whose assignment the network remembers; ed-SpikeLDA and others remember none.
     capacity : int
         Longest token sequence of one run; a run may be shorter.
+    n_blocks : int
+        B, blocks of words with topic neurons of their own (`brian_lda.circuit.split`).
     """
 
     n_words: int
@@ -73,6 +75,7 @@ class Sizes:
     n_topics: int
     n_tokens: int = 1
     capacity: int = 2**20
+    n_blocks: int = 1
 
     def __post_init__(self) -> None:
         for size in fields(self):
@@ -106,6 +109,8 @@ class Circuit:
         From words and from documents to topics.
     winners : SpikeMonitor
         Every topic spike: `i` is the winner, `t` its time.
+    sparse : dict of str to int
+        Synapses that do not connect all to all, by name: how many there are.
     recorded : list of str
         "object.variable" of what monitors of ours have recorded in a run.
     recorded_windows : NeuronGroup
@@ -118,6 +123,7 @@ class Circuit:
 
     sizes: Sizes
     prefix: str = ""
+    sparse: dict[str, int] = field(default_factory=dict)
     recorded: list[str] = field(default_factory=list)
     listening: list[BrianObject] = field(default_factory=list)
     first_values: list[tuple[str, str | int]] = field(default_factory=list)
@@ -185,10 +191,20 @@ class Circuit:
         self.add(topics=topics, winners=SpikeMonitor(topics, name=f"{self.prefix}winners"))
         self.pacer.n_winners = linked_var(self.winners, "N")
 
+    def race(self, draw: str, fire: str) -> None:
+        """Let the topic neurons try to fire, in the phase "groups".
+
+        Random numbers are drawn in a loop of their own, which leaves the compiler one without state
+        to vectorise.
+        """
+        name = self.topics.name
+        self.topics.run_regularly(draw, when="groups", name=f"{name}_chance")
+        self.topics.run_regularly(fire, when="groups", order=1, name=f"{name}_fire")
+
     @property
     def layers(self) -> dict[str, ClampedLayer]:
         """The clamped layers by name."""
-        names = ("words", "documents", "tokens")
+        names = ("words", "documents", "tokens", "axons")
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def variable(self, path: str) -> Variable:
@@ -233,6 +249,8 @@ class Circuit:
         if "tokens" in self.layers:
             index["tokens"] = np.arange(len(words)) if tokens is None else tokens
         length = checked_length(self, index)
+        if "axons" in self.layers:
+            index["axons"] = axons_of_tokens(words, docs, self.sizes.n_blocks)
         in_python = isinstance(get_device(), RuntimeDevice)
         before = self.winners.num_spikes if in_python else 0
         for name, neurons in index.items():
@@ -294,6 +312,16 @@ def checked_length(circuit: Circuit, index: Mapping[str, Tokens]) -> int:
                 f"{name} must be in [0, {size}); found {np.min(neurons)} to {np.max(neurons)}."
             )
     return n_tokens
+
+
+def axons_of_tokens(words: Tokens, docs: Tokens, n_blocks: int) -> np.ndarray:
+    """The axon (document, block of the word) of each token, in networks that are split.
+
+    Word w belongs to block w mod B. Vocabularies are often sorted by frequency: dealt out like
+    cards, the frequent words come to all blocks alike, and no block is larger than the others by
+    more than one word.
+    """
+    return np.asarray(docs) * n_blocks + np.asarray(words) % n_blocks
 
 
 def stalled_message(ticks: int) -> str:

@@ -29,6 +29,7 @@ tick : second (shared)                   # length of a compiled program's tick
 cursor__words : integer (shared)         # where each layer's feed stands
 cursor__documents : integer (shared)
 cursor__tokens : integer (shared)
+cursor__axons : integer (shared)
 """
 PACE = """
 is_new = int(token != n_winners - n_winners_before)
@@ -37,6 +38,7 @@ clamped = int(token < n_tokens)
 cursor__words = clamped*token + (1 - clamped)*capacity
 cursor__documents = cursor__words
 cursor__tokens = cursor__words
+cursor__axons = cursor__words
 """
 
 
@@ -68,7 +70,7 @@ class ClampedLayer(NeuronGroup):
         Made by `make_pacer`.
     capacity : int
         Longest token sequence.
-    layer : {"words", "documents", "tokens"}
+    layer : {"words", "documents", "tokens", "axons"}
         Which of the pacer's cursors this layer's feed moves.
     reset : str, optional
         Statements for the neuron that fires, at the end of the tick.

@@ -96,14 +96,8 @@ class Race:
     def connect(self, net: Circuit) -> None:
         """Add the inhibitory neuron and its synapses."""
         topics, name = net.topics, net.prefix
-        # Drawn in a loop of its own, which leaves the compiler one without state to vectorise.
-        topics.run_regularly("chance = rand()", when="groups", name=f"{topics.name}_chance")
-        topics.run_regularly(
-            "latency = -log(chance)/rate",  # Alg. 1 line 6: first spike of a process of this rate
-            when="groups",
-            order=1,
-            name=f"{topics.name}_fire",
-        )
+        # Alg. 1 line 6: first spike of a process of this rate
+        net.race("chance = rand()", "latency = -log(chance)/rate")
         inhibition = NeuronGroup(
             1,
             """
@@ -204,8 +198,7 @@ class Poisson:
     def connect(self, net: Circuit) -> None:
         """Add the inhibitory neuron and its synapses."""
         topics, name = net.topics, net.prefix
-        topics.run_regularly("chance = rand()", when="groups", name=f"{topics.name}_chance")
-        topics.run_regularly(self.fire, when="groups", order=1, name=f"{topics.name}_fire")
+        net.race("chance = rand()", self.fire)
         inhibition = NeuronGroup(
             1,
             """

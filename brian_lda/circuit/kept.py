@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from brian_lda.circuit.circuit import Sizes
-from brian_lda.errors import ParameterError
+from brian_lda.errors import CopyError, ParameterError
 
 AXES = {  # the axes of an array outside; its sizes in Brian's order
     "topic": ("n_topics",),
@@ -44,6 +44,9 @@ class Kept:
         The weight is w in exp M = w g, with g in the topic neuron.
     in_logs : bool
         The weight is M itself, not exp M.
+    copied : bool
+        Every part of a topic keeps its own copy: in Brian there is an axis "block" before the
+        topic's. Outside there is one, because all are equal, which is checked.
     """
 
     path: str
@@ -52,6 +55,7 @@ class Kept:
     written_by: tuple[str, ...] = ()
     gauge: bool = False
     in_logs: bool = False
+    copied: bool = False
 
     @property
     def name(self) -> str:
@@ -69,21 +73,34 @@ class Kept:
                 "it trained on another corpus, or with another number of topics?"
             )
         array = array.T if self.axes == "topic, word" else array
-        if expected == self._shape(compiled):
-            return np.ascontiguousarray(array).ravel()
-        padded = np.full(self._shape(compiled), self.fill, array.dtype)
-        padded[tuple(slice(n) for n in expected)] = array
-        return padded.ravel()
+        if expected != self._shape(compiled):
+            padded = np.full(self._shape(compiled), self.fill, array.dtype)
+            padded[tuple(slice(n) for n in expected)] = array
+            array = padded
+        if self.copied:
+            array = np.repeat(array[..., None, :], compiled.n_blocks, axis=-2)
+        return np.ascontiguousarray(array).ravel()
 
     def out_of_network(self, values: np.ndarray, own: Sizes, compiled: Sizes) -> np.ndarray:
         """Inverse of `into_network`; a view of the values, which nobody else holds."""
+        if self.copied:
+            values = self._agreed(np.reshape(values, (-1, compiled.n_blocks, compiled.n_topics)))
         array = np.reshape(values, self._shape(compiled))
         array = array[tuple(slice(n) for n in self._shape(own))]
         return array.T if self.axes == "topic, word" else array
 
     def size(self, sizes: Sizes) -> int:
         """Number of values in the network."""
-        return int(np.prod(self._shape(sizes)))
+        return int(np.prod(self._shape(sizes))) * (sizes.n_blocks if self.copied else 1)
+
+    def _agreed(self, copies: np.ndarray) -> np.ndarray:
+        """The first of the copies [..., block, topic], if the others are the same."""
+        if not np.array_equal(copies, np.broadcast_to(copies[:, :1], copies.shape), equal_nan=True):
+            raise CopyError(
+                f"the {copies.shape[1]} parts of a topic must keep the same {self.name}, each from "
+                "the spikes that it hears; they do not. This is a fault of the network."
+            )
+        return copies[:, 0]
 
     def _shape(self, sizes: Sizes) -> tuple[int, ...]:
         return tuple(getattr(sizes, name) for name in AXES[self.axes]) or (1,)

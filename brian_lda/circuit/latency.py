@@ -139,8 +139,7 @@ class Windowed:
     def connect(self, net: Circuit) -> None:
         """Add the inhibitory neuron and its synapses."""
         topics, name = net.topics, net.prefix
-        topics.run_regularly("chance = rand()", when="groups", name=f"{topics.name}_chance")
-        topics.run_regularly(self.fire, when="groups", order=1, name=f"{topics.name}_fire")
+        net.race("chance = rand()", self.fire)
         inhibition = NeuronGroup(
             1,
             """

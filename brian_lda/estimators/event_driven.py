@@ -23,6 +23,7 @@ from brian_lda.estimators.trainers import EventDrivenTrainer
 from brian_lda.initial_weights import initial_state, word_smoothing
 from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.constrained import ConstrainedReference
+from brian_lda.reference.ed_spike_lda_split import EdSpikeLDASplitReference
 from brian_lda.reference.event_driven import EventDrivenTwin
 from brian_lda.step_rules import EventStepRule
 
@@ -101,8 +102,14 @@ class EventDrivenModel(TopicModel):
     ) -> EventDrivenNetwork:
         """The twin that `backend` asks for."""
         arguments = (parameters, corpus.n_words, corpus.doc_lengths)
+        limits = chip_constraints(self)
+        is_split = limits is not None and limits.splits
+        if is_split and pruned is not None:
+            raise ParameterError(
+                "a pruned network keeps within its fan-in by itself: leave word_synapses out of "
+                "constraints, or do not prune."
+            )
         if self.backend == "rate":
-            limits = chip_constraints(self)
             if limits is None:
                 return self._twin(*arguments, seed=seed, initial=initial, pruned=pruned)
             if pruned is not None:
@@ -110,17 +117,23 @@ class EventDrivenModel(TopicModel):
                     "a pruned network with constraints needs backend='brian2': at rate level it "
                     "has either."
                 )
-            return ConstrainedReference(*arguments, seed=seed, initial=initial, constraints=limits)
-        from brian_lda.simulation import EventDrivenSpiking  # imports Brian2: seconds
+            kind = EdSpikeLDASplitReference if is_split else ConstrainedReference
+            return kind(*arguments, seed=seed, initial=initial, constraints=limits)
+        from brian_lda.simulation import EventDrivenSpiking, SplitSpiking  # imports Brian2: seconds
 
-        network = EventDrivenSpiking(
-            *arguments,
-            seed=seed,
-            initial=initial,
-            name=algorithm_of(type(self)).name,
-            pruned=pruned,
-            **spiking_options(self),
-        )
+        options = spiking_options(self)
+        network: EventDrivenSpiking
+        if is_split:
+            network = SplitSpiking(*arguments, seed=seed, initial=initial, **options)
+        else:
+            network = EventDrivenSpiking(
+                *arguments,
+                seed=seed,
+                initial=initial,
+                name=algorithm_of(type(self)).name,
+                pruned=pruned,
+                **options,
+            )
         network.prepare()  # compiling is not training: `history_` times the iterations
         return network
 

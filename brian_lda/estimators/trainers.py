@@ -17,6 +17,7 @@ from brian_lda.corpus.streams import DocumentBatch, DocumentSource
 from brian_lda.errors import CheckpointError, DivergenceError
 from brian_lda.estimators.learned_prior import LearnedPrior
 from brian_lda.estimators.protocols import BatchUpdates, EventDrivenNetwork, Resumable, Sampler
+from brian_lda.external_memory import block_order
 from brian_lda.step_rules import EventStepRule
 
 if TYPE_CHECKING:
@@ -74,7 +75,11 @@ class EventDrivenTrainer:
     def _pass(self) -> None:
         # The order depends on (seed, pass) alone, so that a resumed run sees the same tokens.
         rng = np.random.default_rng(np.random.SeedSequence([self._seed, 2, self._n_passes]))
-        order = rng.permutation(len(self._words))
+        slots = getattr(self.network, "slots", None)  # documents that fit on the chip at a time
+        if slots is None:
+            order = rng.permutation(len(self._words))
+        else:
+            order = block_order(self._docs, slots.n_slots, rng)
         self.network.present(self._words[order], self._docs[order])
         self.network.end_pass()
         self._n_passes += 1

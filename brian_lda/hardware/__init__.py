@@ -6,7 +6,7 @@ plan              a network as plain numbers, from sizes or from a trained model
 rules             small named checks: (used, maximum) of each resource
 feasibility       `check(plan, chip, n_chips)`: which rule binds, what nearby would fit
 pruning           private and shared word synapses; pre-train, prune, go on training
-external_memory   document synapses that are swapped in and out, and how to order tokens
+fan_in            pruned beside split: neurons, cores, memory, events, packets, energy
 workload          rates and private words, measured in a run or synthetic
 partition         topics on chips: hypergraph partitioning, index order, random
 checker           limits and traffic recomputed from a placement, independently

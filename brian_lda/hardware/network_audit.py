@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -13,6 +14,7 @@ from brian_lda.circuit.circuit import Sizes
 from brian_lda.circuit.inhibition import Inhibition
 from brian_lda.constraints import NO_CONSTRAINTS, Constraints
 from brian_lda.hardware.locality import LocalityReport, audit
+from brian_lda.models import ed_spike_lda_split
 from brian_lda.simulation.recorders import add_recorders
 from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.simulator import brian_device
@@ -67,3 +69,10 @@ def audit_algorithm(
         add_limits(net, constraints, model.KEPT, pruned=pruned)
         add_recorders(net, record)
         return audit(net)
+
+
+def audit_split() -> LocalityReport:
+    """Audit the split ed-SpikeLDA, with K = 3 topics of 2 parts, each part on a chip of its own."""
+    BrianLogger.suppress_name("unused_brian_object")  # it is looked at, and never run
+    with brian_device("runtime", "numpy"):
+        return audit(ed_spike_lda_split.wire(replace(SIZES, n_blocks=2)), topics="parts")

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from brian_lda.errors import MissingDependencyError
+from brian_lda.external_memory import SwapCount, block_order, count_swaps
 from brian_lda.hardware.checker import ChipLoad, Traffic, check_placement, count_traffic
 from brian_lda.hardware.energy import Energy, TokenEvents, energy_per_token, token_events
-from brian_lda.hardware.external_memory import SwapCount, block_order, count_swaps
+from brian_lda.hardware.fan_in import FanInForm, fan_in_forms
 from brian_lda.hardware.feasibility import CheckReport, check
 from brian_lda.hardware.memory import Memory, memory_table
 from brian_lda.hardware.partition import (
@@ -60,6 +61,7 @@ class HardwareReport:
     memory: list[Memory]
     parameter_bytes: int  # between chips, per token, by the locality audit
     notes: list[str]
+    fan_in_forms: list[FanInForm]  # of a pruned ed-SpikeLDA: what splitting would take instead
 
     def numbers(self) -> dict[str, Any]:
         """Every number of the report, ready for JSON ("no limit" where it is infinite)."""
@@ -87,6 +89,7 @@ class HardwareReport:
                 },
                 "memory": [asdict(memory) | {"total": memory.total} for memory in self.memory],
                 "parameter_bytes_between_chips": self.parameter_bytes,
+                "fan_in_forms": [asdict(form) for form in self.fan_in_forms],
                 "notes": self.notes,
             }
         )
@@ -142,12 +145,14 @@ def hardware_report(
     )
     from brian_lda.hardware.network_audit import audit_algorithm  # imports Brian2: seconds
 
+    can_be_split = plan.is_pruned and plan.algorithm == "ed_spike_lda"
     if not after.passes:
         notes.append(f"The network {after.advice()}")
     return HardwareReport(
         chip, n_chips, before, after, workload, placements,
         _swaps(workload, plan, np.random.default_rng(seed)), events, energy, memory,
         audit_algorithm(plan.algorithm).parameter_bytes, notes,
+        fan_in_forms(plan, chip, n_chips, events) if can_be_split else [],
     )  # fmt: skip
 
 

@@ -88,6 +88,24 @@ def sections(report: HardwareReport) -> list[Section]:
             ],
         ),
     ]  # fmt: skip
+    if report.fan_in_forms:
+        forms = Section(
+            "Fan-in: pruned or split",
+            "Pruning drops word synapses. Splitting topic neurons drops none and keeps the law of "
+            "the whole network (models/ed_spike_lda_split.py). Neurons, cores and bytes on all "
+            "chips together, the rest for a token. The whole network does not fit: no cores.",
+            [
+                {
+                    "network": f.form, "neurons": f.neurons, "fan-in": f.largest_fan_in,
+                    "cores": f.cores, "memory (bytes)": f.memory_bytes,
+                    "word synapses dropped": f.drops, "synaptic events": f.synaptic_events,
+                    "plastic changes": f.plastic_writes, "packets between chips": f.packets,
+                    "dynamic energy (J)": f.dynamic_joules,
+                }
+                for f in report.fan_in_forms
+            ],
+        )  # fmt: skip
+        found.insert(4, forms)
     if report.swaps:
         swaps = Section(
             "External memory",

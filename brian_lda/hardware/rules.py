@@ -56,7 +56,7 @@ class RuleResult:
         return self.used / self.maximum
 
 
-def _topics_per_core(plan: NetworkPlan, chip: ChipProfile) -> int:
+def topics_per_core(plan: NetworkPlan, chip: ChipProfile) -> int:
     """How many topic neurons share a core under its neurons, axons and memory (0: not even one).
 
     Private words differ from topic to topic while documents are common, so k topics on a core have
@@ -82,7 +82,7 @@ def _topics_per_core(plan: NetworkPlan, chip: ChipProfile) -> int:
 
 
 def _cores_used(plan: NetworkPlan, chip: ChipProfile, topics: int, n_chips: int) -> Limits:
-    per_core = _topics_per_core(plan, chip)
+    per_core = topics_per_core(plan, chip)
     # If not even one fits, the rule for the core's own limit fails; here a core each is assumed.
     return math.ceil((topics + 1) / max(per_core, 1)), chip.get("cores")  # + 1: inhibition
 

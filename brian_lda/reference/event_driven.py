@@ -17,7 +17,7 @@ Two ways of storing what the law only sees as M, both exact:
 - with the flow rule and one eta per document, M^beta is carried as p = exp M^beta, in which the
   rule is p <- e^{-a eta} p + (1 - e^{-a eta}) c/a: no transcendental function per topic.
 
-A pruned network (appendix "Network pruning", `PrunedWords`) reads shared_z in place of M^alpha_zw
+A pruned network (appendix "Network pruning", `PrunedWords`) reads `tied` in place of M^alpha_zw
 where topic z has no synapse of its own for word w. A spike of z caused by such a word strengthens
 no synapse, but its -eta still reaches all private ones: in the gauge form, a_z += eta alone.
 """
@@ -72,10 +72,11 @@ class EventDrivenTwin:
         self._check_prior(parameters)
         self.parameters = parameters
         self.pruned = pruned
-        self._private, self._shared = np.zeros((0, 0), np.bool_), np.zeros(0)  # all private
+        self._private, self._shared = np.zeros((0, 0), np.bool_), np.zeros((0, 0))  # all private
         if pruned is not None:
             pruned.require_shape(parameters.n_topics, n_words)
-            self._private, self._shared = np.array(pruned.private.T, order="C"), pruned.shared
+            self._private = np.array(pruned.private.T, order="C")
+            self._shared = np.array(pruned.tied.T, order="C")
         self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
         self._per_token = 1.0 / parameters.n_tokens(doc_lengths)
         self._rates: tuple[np.ndarray, np.ndarray] | None = None
@@ -110,10 +111,10 @@ class EventDrivenTwin:
             raise ParameterError(
                 f"words and docs must pair up; found {len(words)} and {len(docs)}."
             )
-        _check_range("words", words, len(self._m__alpha))
-        _check_range("docs", docs, len(self._beta))
+        check_range("words", words, len(self._m__alpha))
+        check_range("docs", docs, len(self._beta))
         if winners is not None:
-            _check_range("winners", winners, self.parameters.n_topics)
+            check_range("winners", winners, self.parameters.n_topics)
             if len(winners) != len(words):
                 raise ParameterError(
                     f"winners must name one topic per token ({len(words)}); found {len(winners)}."
@@ -178,7 +179,7 @@ class EventDrivenTwin:
             J__alpha = np.logaddexp(M__alpha, np.log(self._varphi[word] * self._s_alpha))
             M__beta = np.log(self._beta[doc]) if self._beta_as_rate else self._beta[doc]
         if self.pruned is not None:
-            J__alpha = np.where(self._private[word], J__alpha, self._shared)
+            J__alpha = np.where(self._private[word], J__alpha, self._shared[word])
         return J__alpha + np.maximum(M__beta, LOG_TINY)
 
     def _word_rates(self) -> tuple[np.ndarray, np.ndarray]:
@@ -205,7 +206,7 @@ class EventDrivenTwin:
         M__alpha = np.ascontiguousarray((self._m__alpha - self._offset__alpha).T)
         if self.pruned is None:
             return M__alpha
-        return np.where(self.pruned.private, M__alpha, self.pruned.shared[:, None])
+        return self.pruned.seen(M__alpha)
 
     @property
     def J__alpha(self) -> np.ndarray:
@@ -280,7 +281,7 @@ class EventDrivenTwin:
         self._doc_memory = _synapse_memory(self.parameters.doc_step, state, "beta", "C")
 
 
-def _check_range(name: str, values: np.ndarray, size: int) -> None:
+def check_range(name: str, values: np.ndarray, size: int) -> None:
     """The kernel reads without bounds checks."""
     if len(values) and (np.min(values) < 0 or np.max(values) >= size):
         raise ParameterError(

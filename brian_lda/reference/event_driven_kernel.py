@@ -87,7 +87,7 @@ def _infer(m__alpha, offset, private, shared, varphi, s, beta, beta_as_rate, w, 
     if pruned:
         for z in range(K):
             if not private[w, z]:
-                u[z] = shared[z]
+                u[z] = shared[w, z]
     if beta_as_rate:
         largest = np.log(varphi * s_max) if smoothed else -np.inf
         top = largest

@@ -11,6 +11,7 @@ from brian_lda.simulation.mini_batch import DuSpikeLDASpiking, SemiSpikeLDASpiki
 from brian_lda.simulation.recording import EVERYTHING, Recording, Spikes
 from brian_lda.simulation.recording_file import read_recording, write_recording
 from brian_lda.simulation.spike_cgs import SpikeCGSSpiking
+from brian_lda.simulation.split import SplitSpiking
 
 __all__ = [
     "EVERYTHING",
@@ -20,6 +21,7 @@ __all__ = [
     "SemiSpikeLDASpiking",
     "SpikeCGSSpiking",
     "Spikes",
+    "SplitSpiking",
     "read_recording",
     "write_recording",
 ]

@@ -103,11 +103,12 @@ def _value(circuit: Circuit, device: CPPStandaloneDevice, name: str) -> str:
 
 
 def _exchanged(device: CPPStandaloneDevice) -> list[ArrayVariable]:
-    """What a run can change: all arrays but the wiring."""
+    """What a run can change: all arrays but the wiring. And how many synapses each neuron has."""
     return [
         variable
         for variable in device.arrays
-        if isinstance(variable, ArrayVariable) and not (variable.constant and variable.read_only)
+        if isinstance(variable, ArrayVariable)
+        and (variable.name == "N_incoming" or not (variable.constant and variable.read_only))
     ]
 
 
@@ -210,9 +211,12 @@ def _manifest(
 
 
 def _size(circuit: Circuit, variable: ArrayVariable) -> int | None:
-    """Length of an array; synapses are full matrices, sized when the program runs."""
+    """Length of an array; those of synapses are sized when the program runs."""
     if getattr(variable, "ndim", 1) > 1:
         return None
     if isinstance(variable.owner, Synapses) and not variable.scalar:
-        return len(variable.owner.source) * len(variable.owner.target)
+        source, target = len(variable.owner.source), len(variable.owner.target)
+        if variable.name == "N_incoming":
+            return target
+        return circuit.sparse.get(variable.owner.name, source * target)
     return int(variable.size)

@@ -69,10 +69,7 @@ class KnownState:
         """M^alpha [topic, word], where pruned the shared synapse's, M^beta [doc, topic], ..."""
         weights = self.model.weights(self._known)
         if self.pruned is not None:
-            own = weights["M__alpha"]
-            weights["M__alpha"] = np.where(
-                self.pruned.private, own, np.asarray(self.pruned.shared)[:, None]
-            )
+            weights["M__alpha"] = self.pruned.seen(weights["M__alpha"])
         return weights
 
     def state(self) -> dict[str, np.ndarray]:
@@ -104,7 +101,7 @@ class KnownState:
         for name in self.inhibition.kept:
             first = np.asarray(self.inhibition.values[f"topics.{name}"], np.float64)
             known[name] = np.array(state.get(name, np.broadcast_to(first, (self.sizes.n_topics,))))
-        check_weights(self._values_in_brian(known), self.kept)
+        check_weights(self._values_in_brian(known), self.kept, self.sizes.n_blocks)
         self._known = known
         if self.keeper is not None and "n_shown" in state:
             self.keeper.n_sequences, self.keeper.n_tokens = map(int, state["n_shown"])
@@ -147,6 +144,8 @@ class KnownState:
         return padded
 
     def _compiled(self) -> Sizes:
+        if self.constraints.splits:  # a neuron more could be one synapse too many
+            return self.sizes
         return replace(
             self.sizes,
             n_words=round_up(self.sizes.n_words),
@@ -155,22 +154,24 @@ class KnownState:
         )
 
 
-def check_weights(values: Arrays, kept: Sequence[Kept]) -> None:
+def check_weights(values: Arrays, kept: Sequence[Kept], n_blocks: int = 1) -> None:
     """Refuse weights of which exp is no number, or which make a rate that is none.
 
     A rate is a product of exp M over the layers, so that their largest weights add up.
     """
     largest = 0.0
+    g = next((value for path, value in values.items() if path.endswith(".g")), np.ones(1))
+    g = g[: len(g) // n_blocks]  # of one part of each topic
     for variable in kept:
         if not variable.written_by:
             continue
         value = values[variable.path]
         if variable.gauge:
-            value = np.reshape(value, (-1, len(values["topics.g"])))
+            value = np.reshape(value, (-1, len(g)))
         M = np.array([value.min(axis=0), value.max(axis=0)])  # the ends, of each topic if w g
         with np.errstate(divide="ignore", invalid="ignore"):
             M = M if variable.in_logs else np.log(M)
-            M = M + np.log(values["topics.g"]) if variable.gauge else M
+            M = M + np.log(g) if variable.gauge else M
         largest += max(0.0, float(M.max()))
         if not (M.min() > -LARGEST_INPUT and largest < LARGEST_INPUT):
             raise WeightOverflowError(

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from brian_lda.circuit.chips import add_limits, limit_values
-from brian_lda.circuit.circuit import Circuit, Sizes, Values
+from brian_lda.circuit.circuit import Circuit, Sizes, Values, axons_of_tokens
 from brian_lda.circuit.counters import add_counters, counted_layers, counter_path
 from brian_lda.circuit.inhibition import Inhibition
 from brian_lda.circuit.kept import Kept
 from brian_lda.circuit.latency import make_inhibition
+from brian_lda.circuit.split import require_fan_in
 from brian_lda.constraints import NO_CONSTRAINTS, Constraints, heard_tokens, spread_winners
 from brian_lda.errors import ParameterError
 from brian_lda.parameters import PrunedWords
@@ -95,6 +96,11 @@ class SpikingNetwork(KnownState):
                     f"of the {sizes.n_topics} topics; found {np.size(value)} numbers."
                 )
         self.constraints = constraints or NO_CONSTRAINTS
+        if self.constraints.splits and not any(variable.copied for variable in model.KEPT):
+            raise ParameterError(
+                f"only ed-SpikeLDA can be split, so that {model.__name__} takes no word_synapses "
+                "and document_slots; leave them out of constraints."
+            )
         self.pruned = pruned
         if pruned is not None:
             pruned.require_shape(sizes.n_topics, sizes.n_words)
@@ -175,6 +181,10 @@ class SpikingNetwork(KnownState):
             )
         heard = self.heard(clamped["words"], clamped["documents"])
         clamped = {name: index[heard] for name, index in clamped.items()}
+        if self.constraints.splits:
+            clamped["axons"] = axons_of_tokens(
+                clamped["words"], clamped["documents"], self.sizes.n_blocks
+            )
         n_tokens = int(heard.sum())
         compiled, values = self._compiled(), self._values_in_brian(self._known)
         fixed = {**self.inhibition.values, **self._constants(compiled), **self._limit_values()}
@@ -193,7 +203,8 @@ class SpikingNetwork(KnownState):
             simulator = self._simulator(keeper.recording if keeper else None)
             result = simulator.run(inputs, part, dt=self.inhibition.dt, streams=seeds)
             values = {path: result[path] for path in values}
-            check_weights(values, self.kept)
+            check_weights(values, self.kept, self.sizes.n_blocks)
+            self._require_fan_in(result)
             winners.append(result["winners.i"])
             recorder.read(result, start, stop)
             self._count(result)
@@ -271,6 +282,11 @@ class SpikingNetwork(KnownState):
             self._limits = compiled, values
         return self._limits[1]
 
+    def _require_fan_in(self, result: Arrays) -> None:
+        """Refuse a run of neurons with more synapses than a chip's; they are counted by Brian."""
+        for name, most in self.constraints.fan_in.items():
+            require_fan_in(result[f"{name}.N_incoming"], name, most)
+
     def _keeper_of(self, record: Recording | None, n_tokens: int) -> WindowKeeper | None:
         """Who keeps the windows of a sequence: its own recording, or that of the training."""
         if record is None:
@@ -304,8 +320,11 @@ class SpikingNetwork(KnownState):
                 add_counters(net, tuple(self.counted or ()))
                 return net
 
-            outputs = tuple(variable.path for variable in self.kept)
-            outputs += tuple(counter_path(layer) for layer in self.counted or ())
+            outputs = (
+                *(variable.path for variable in self.kept),
+                *(counter_path(layer) for layer in self.counted or ()),
+                *(f"{name}.N_incoming" for name in self.constraints.fan_in),
+            )
             self._simulators[compiled, record] = make_simulator(self._kind, assemble, outputs)
         return self._simulators[compiled, record]
 

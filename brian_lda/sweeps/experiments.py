@@ -80,25 +80,35 @@ def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
     ----------
     config : dict
         As for `classify`, with `iterations` passes of each network in all; and "pretraining", a
-        list of x; "n_private", the words that keep a synapse of their own in each topic.
+        list of x; "n_private", the words that keep a synapse of their own in each topic; "split",
+        the documents on the chip of a network that is split for n_private words, or None.
 
     Returns
     -------
     dict
-        "whole" and, for each x, "p-x": what `classify` returns of accuracies.
+        "whole", "split" if there is one and, for each x, "p-x" (the paper's rule) and "ours p-x"
+        (the rule "unigram"): what `classify` returns of accuracies.
     """
     config = dict(config)
     train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
     pretraining, n_private = config.pop("pretraining"), config.pop("n_private")
+    document_slots = config.pop("split")
     passes = config["iterations"]
     result: dict[str, Any] = {}
 
     def branch(model: Any, record: dict[str, Any]) -> None:
         x = record["iteration"]
-        if x in pretraining:
-            pruned = prune_and_continue(model, train, n_passes=passes - x, n_private=n_private)
-            result[f"p-{x}"] = _accuracies(pruned, train, judged)
+        for name, rule in ((f"p-{x}", "paper"), (f"ours p-{x}", "unigram")):
+            if x in pretraining:
+                pruned = prune_and_continue(
+                    model, train, n_passes=passes - x, n_private=n_private, rule=rule
+                )
+                result[name] = _accuracies(pruned, train, judged)
 
+    if document_slots is not None:
+        limits = {"word_synapses": n_private, "document_slots": document_slots}
+        split = make_model(RunConfig(**config)).set_params(constraints=limits).fit(train)
+        result["split"] = _accuracies(split, train, judged)
     model = make_model(RunConfig(**config)).set_params(callbacks=[branch]).fit(train)
     return {**result, "whole": _accuracies(model, train, judged)}
 

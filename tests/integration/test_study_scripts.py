@@ -128,10 +128,12 @@ def test_classification_chooses_on_validation_and_beats_chance(out):
 
 def test_pruned_networks_branch_off_and_stay_near_the_whole_one(out):
     rows = {row["network"]: row for row in read_csv(out / "table_pruning.csv")}
-    assert list(rows) == ["CGS", "ed-SpikeLDA", "p-3", "p-4"]
-    for row in rows.values():
-        assert row["n_runs"] == "3" and 50 < float(row["accuracy"]) <= 100  # ten classes
-    whole, *pruned = (rows[name]["accuracy"] for name in ("ed-SpikeLDA", "p-3", "p-4"))
+    all_pruned = ["p-3", "p-4", "ours p-3", "ours p-4"]
+    assert list(rows) == ["CGS", "ed-SpikeLDA", "split", *all_pruned]
+    for name, row in rows.items():
+        assert row["n_runs"] == ("1" if name == "split" else "3")
+        assert 50 < float(row["accuracy"]) <= 100  # ten classes
+    whole, *pruned = (rows[name]["accuracy"] for name in ("ed-SpikeLDA", "split", *all_pruned))
     assert all(abs(float(whole) - float(p)) < 15 and p != whole for p in pruned)
     parameters = json.loads((out / "table_pruning.json").read_text())["parameters"]
     assert parameters["n_private"] == 40 and parameters["passes"] == 6

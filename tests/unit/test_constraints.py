@@ -8,6 +8,8 @@ from event_driven_twins import rate_twin
 from scipy import sparse, stats
 
 from brian_lda import DuSpikeLDA, EdSpikeLDA
+from brian_lda.circuit.chips import limit_values
+from brian_lda.circuit.circuit import Sizes
 from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.circuit.latency import Windowed
 from brian_lda.constraints import NO_WINNER, Constraints
@@ -283,7 +285,7 @@ def test_the_rest_learns_as_if_tokens_that_nobody_hears_were_not_there(inhibitio
 @pytest.mark.parametrize(("prior", "varphi"), [(1.3, 0.0), (1.3, 2.0), (None, 0.0)])
 def test_pruned_network_in_spikes_equals_the_reference(prior, varphi, form, inhibition):
     private = np.random.default_rng(3).random((K, V)) < 0.5
-    pruned = PrunedWords(private, np.linspace(-3.0, -1.0, K))
+    pruned = PrunedWords(private, np.linspace(-3.0, -1.0, K), np.linspace(-1.0, 1.0, V))
     lengths = [20] * 3
     parameters = EventDrivenParameters(K, prior, STEP, STEP, topic_word_prior=varphi)
     if form == "paper":
@@ -302,7 +304,7 @@ def test_pruned_network_in_spikes_equals_the_reference(prior, varphi, form, inhi
     np.testing.assert_allclose(spiking.M__alpha, reference.M__alpha, rtol=0, atol=ATOL)
     np.testing.assert_allclose(spiking.J__alpha, reference.J__alpha, rtol=0, atol=ATOL)
     np.testing.assert_allclose(spiking.M__beta, reference.M__beta, rtol=0, atol=ATOL)
-    assert (spiking.M__alpha[~private] == np.repeat(pruned.shared, (~private).sum(axis=1))).all()
+    assert (spiking.M__alpha[~private] == pruned.tied[~private]).all()
 
 
 @pytest.mark.parametrize("form", ["flow", "paper"])
@@ -336,10 +338,18 @@ def test_races_of_a_pruned_network_are_decided_by_private_and_shared_weights(for
     np.testing.assert_array_equal(spiking.present(sure, sure), u.argmax(axis=1)[sure])
 
 
+def test_a_tied_word_brings_the_shared_rate_times_its_share():
+    private = np.array([[1, 0, 0], [0, 0, 1]], bool)
+    pruned = PrunedWords(private, np.log([0.2, 0.5]), np.log([2.0, 3.0, 5.0]))
+    values = limit_values(Constraints(), pruned, (), Sizes(n_words=4, n_docs=1, n_topics=2))
+    expected = [[0, 1.0], [0.6, 1.5], [1.0, 0], [0, 0]]  # [word, topic]; word 3 fills up the size
+    np.testing.assert_allclose(values["sharing.shared_rate"], np.ravel(expected))
+
+
 def test_a_pruned_network_with_few_bits_and_dead_synapses():
     """The limits add up: three sets of Brian objects on one network."""
     private = np.random.default_rng(3).random((K, V)) < 0.7
-    pruned = PrunedWords(private, np.linspace(-3.0, -1.0, K))
+    pruned = PrunedWords(private, np.linspace(-3.0, -1.0, K), np.linspace(-1.0, 1.0, V))
     limits = Constraints(weight_bits=5, weight_range=(-6.1, 9.5), dead_synapses=0.3, seed=5)
     network = EventDrivenSpiking(
         PARAMETERS, V, [20] * 3, seed=1, simulator="numpy", pruned=pruned, constraints=limits
@@ -351,7 +361,7 @@ def test_a_pruned_network_with_few_bits_and_dead_synapses():
     np.testing.assert_array_equal(heard, paths.any(axis=1))
     assert paths[heard, winners[heard]].all()
     on_grid(network.M__beta, limits)
-    assert (network.M__alpha[~private] == np.repeat(pruned.shared, (~private).sum(axis=1))).all()
+    assert (network.M__alpha[~private] == pruned.tied[~private]).all()
 
 
 @pytest.mark.parametrize("inhibition", [Race(), Poisson()])

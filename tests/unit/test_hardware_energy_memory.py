@@ -5,8 +5,15 @@ import pytest
 
 from brian_lda.algorithms import SPIKING
 from brian_lda.errors import ParameterError
-from brian_lda.hardware.energy import TOKENS_PER_SECOND, energy_per_token, token_events
+from brian_lda.hardware.energy import (
+    TOKENS_PER_SECOND,
+    TokenEvents,
+    energy_per_token,
+    token_events,
+)
+from brian_lda.hardware.fan_in import fan_in_forms
 from brian_lda.hardware.memory import algorithm_memory, memory_table
+from brian_lda.hardware.plan import NetworkPlan
 from brian_lda.hardware.profiles import load_chip
 
 SIZES = {"n_topics": 50, "n_words": 1000, "n_docs": 200, "n_tokens": 30_000}
@@ -123,3 +130,20 @@ def test_a_mini_batch_is_64_documents_or_the_corpus():
     assert nothing.corpus == nothing.local_weights == 0.0
     halved = algorithm_memory("ed_spike_plsi", **SIZES, weight_bytes=0.5)
     assert halved.weights == 0.5 * 50 * 1000 and halved.local_weights == 0.5 * 50 * 200
+
+
+def test_split_network_of_20_newsgroups_beside_the_pruned_one():
+    """By hand: V = 28 429 words are 143 blocks of 200; K = 100 topics, 50 documents on chip."""
+    plan = NetworkPlan("ed_spike_lda", 100, 28_429, 11_269, docs_on_chip=50, n_private=200)
+    events = TokenEvents(250.0, 102.0, 300.0, 100, packets=6.0, hops=9.0)
+    whole, pruned, split = fan_in_forms(plan, load_chip("truenorth_paper"), 4, events)
+    assert (whole.largest_fan_in, pruned.largest_fan_in, split.largest_fan_in) == (28_479, 251, 251)
+    assert split.neurons == 14_300 + 100 + 4 and pruned.neurons == 104
+    assert split.cores == 143 + 1 and pruned.cores == 1 and whole.cores is None
+    words, copies, state = 28_429 * 100 * 4, 143 * 50 * 100 * 4, 14_400 * 48
+    assert split.memory_bytes == words + copies + state < 52e6
+    assert (split.drops, pruned.drops) == (0, 28_229 * 100)
+    assert split.synaptic_events == 643 and split.plastic_writes == 287
+    assert split.packets == whole.packets == 9 and pruned.packets == 6
+    assert split.dynamic_joules == pytest.approx(643 * 2.30e-12)
+    assert split.dynamic_joules / whole.dynamic_joules == pytest.approx(643 / 300)

@@ -36,6 +36,35 @@ def test_mass_is_conserved_for_random_topics():
             >= phi.max(axis=1, where=~pruned.private, initial=0.0)).all()  # fmt: skip
 
 
+def test_unigram_rule_keeps_telling_words_and_backs_off_to_the_corpus():
+    phi = np.array([[0.4, 0.3, 0.2, 0.06, 0.04], [0.5, 0.05, 0.05, 0.2, 0.2]])
+    counts = np.array([60, 10, 20, 10, 0])  # the last counts as one token
+    f = np.array([60, 10, 20, 10, 1]) / 101
+    pruned = prune_words(phi, 2, counts)
+    # phi log(phi/f): -0.16, 0.33, 0.00, -0.03, 0.06 and -0.09, -0.03, -0.07, 0.14, 0.60; by
+    # probability alone word 0, which is frequent everywhere, would be private in both topics.
+    assert np.flatnonzero(pruned.private[0]).tolist() == [1, 4]
+    assert np.flatnonzero(pruned.private[1]).tolist() == [3, 4]
+    tied = np.exp(pruned.tied)
+    np.testing.assert_allclose(tied[0, [0, 2, 3]], 0.66 * f[[0, 2, 3]] / f[[0, 2, 3]].sum())
+    np.testing.assert_allclose(tied[1, :3], 0.6 * f[:3] / f[:3].sum())
+    np.testing.assert_allclose(np.where(pruned.private, phi, tied).sum(axis=1), 1.0)
+    assert not prune_words(phi, 2).word_bias.any()  # the paper's rule has none
+
+
+def test_training_goes_on_by_the_unigram_rule(pretrained, reuters):
+    counts = np.asarray(reuters.train.counts.sum(axis=0)).ravel()
+    pruned = prune_and_continue(pretrained, reuters.train, n_passes=1, n_private=50, rule="unigram")
+    network = pruned.trainer_.network
+    expected = prune_words(softmax_rows(pretrained.trainer_.network.J__alpha), 50, counts)
+    assert np.array_equal(network.pruned.private, expected.private)
+    assert np.array_equal(network.M__alpha[~expected.private], expected.tied[~expected.private])
+    paper = prune_words(softmax_rows(pretrained.trainer_.network.J__alpha), 50)
+    assert not np.array_equal(paper.private, expected.private)
+    with pytest.raises(ParameterError, match="rule must be one of .*found 'best'"):
+        prune_and_continue(pretrained, reuters.train, n_passes=1, rule="best")
+
+
 def test_with_room_for_all_words_nothing_is_tied():
     assert prune_words(np.full((2, 5), 0.2), 5).private.all()
     assert prune_words(np.full((2, 5), 0.2), 9).private.all()

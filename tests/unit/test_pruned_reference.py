@@ -76,15 +76,20 @@ def test_golden_trace(integrator, varphi, gauge):
     )
 
 
+BACK_OFF = PrunedWords(PRIVATE, PRUNED.shared, np.log([0.05, 3.0, 0.5, 8.0, 0.1, 1.0]))
+
+
+@pytest.mark.parametrize("pruned", (PRUNED, BACK_OFF), ids=("paper", "unigram"))
 @pytest.mark.parametrize("doc_step", (RobbinsMonro(1e-9, power=0), AdaGrad(1e-9)))
-def test_winners_follow_private_and_shared_weights(doc_step):
+def test_winners_follow_private_and_shared_weights(doc_step, pruned):
     """With steps that change nothing, winner frequencies are the softmax of the pruned u."""
     steps = {"word_step": RobbinsMonro(1e-9, power=0), "doc_step": doc_step}
     parameters = EventDrivenParameters(K, LAMDA, **steps)
-    network = EdSpikeLDAReference(parameters, V, N_D, seed=1, pruned=PRUNED)
+    network = EdSpikeLDAReference(parameters, V, N_D, seed=1, pruned=pruned)
     n = 100_000
     for w in range(V):
-        u = np.where(PRIVATE[:, w], network.M__alpha[:, w], PRUNED.shared) + network.M__beta[1]
+        tied = pruned.shared + pruned.word_bias[w]
+        u = np.where(PRIVATE[:, w], network.M__alpha[:, w], tied) + network.M__beta[1]
         law = np.exp(u) / np.exp(u).sum()
         seen = np.bincount(network.present([w] * n, [1] * n), minlength=K) / n
         # 5 standard errors of a frequency: a false alarm in about 1 of 10^5 runs
@@ -136,6 +141,8 @@ def test_a_saved_state_goes_on_as_if_never_interrupted(varphi):
 def test_a_pruning_that_makes_no_sense_is_refused(private, shared, message):
     with pytest.raises(ParameterError, match=message):
         PrunedWords(private, shared)
+    with pytest.raises(ParameterError, match=r"word_bias must be one finite number per word \(6\)"):
+        PrunedWords(PRIVATE, PRUNED.shared, np.zeros(5))
 
 
 def test_a_pruning_of_another_network_is_refused():

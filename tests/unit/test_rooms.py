@@ -32,6 +32,7 @@ TABLE = {
     "constraints": "errors",
     "available_memory": "",
     "cpu_time": "",
+    "external_memory": "errors",
     "algorithms": "errors",  # names of modules and classes, loaded when they are asked for
     "automatic_steps": "errors step_rules parameters",
     "initial_weights": "errors step_rules parameters",
@@ -39,17 +40,18 @@ TABLE = {
     "files": "errors",
     "corpus": "errors",
     "circuit": f"{DATA} automatic_steps initial_weights",  # `start`: values for scripts
-    "models": "errors step_rules parameters automatic_steps initial_weights circuit",
-    "reference": f"{DATA} initial_weights seen_weights corpus",
+    "models": f"{DATA} automatic_steps initial_weights circuit",
+    "reference": f"{DATA} external_memory initial_weights seen_weights corpus",
     # see NARROW
-    "simulation": f"{DATA} algorithms initial_weights seen_weights files corpus circuit models "
-    "reference",
+    "simulation": f"{DATA} algorithms external_memory initial_weights seen_weights files corpus "
+    "circuit models reference",
     "evaluation": "errors corpus reference",
     "plotting": "errors",
-    "estimators": f"{DATA} algorithms automatic_steps available_memory cpu_time initial_weights "
-    "files corpus reference simulation evaluation",
+    "estimators": f"{DATA} algorithms automatic_steps available_memory cpu_time external_memory "
+    "initial_weights files corpus reference simulation evaluation",
     "comparison": "errors algorithms corpus reference plotting evaluation estimators",
-    "hardware": f"{DATA} algorithms files corpus plotting circuit models simulation estimators",
+    "hardware": f"{DATA} algorithms external_memory files corpus plotting circuit models "
+    "simulation estimators",
     "runs": f"{DATA} algorithms files corpus plotting evaluation simulation estimators",
     # `experiments` prunes in workers, `distributed` trains a reference on them
     "sweeps": f"{DATA} algorithms files corpus evaluation reference simulation estimators runs "

@@ -110,6 +110,9 @@ def test_a_pruned_network_has_as_many_passes_in_all_as_the_whole_one(monkeypatch
 
     monkeypatch.setattr(experiments, "_accuracies", passes)
     config = classification_config("ed_spike_lda", "any", 2, 0.1, 0.05, 7, 0)
-    result = experiments.prune({**config, "pretraining": [2, 5], "n_private": 3})
+    config |= {"pretraining": [2, 5], "n_private": 3}
     expected = {"passes": 7, "spikes": 7.0, "shown": 7, "private": [3, 3]}
-    assert result == {"p-2": expected, "p-5": expected, "whole": {**expected, "private": None}}
+    whole = {**expected, "private": None}
+    pruned = {f"{who}p-{x}": expected for who in ("", "ours ") for x in (2, 5)}
+    assert experiments.prune({**config, "split": None}) == {**pruned, "whole": whole}
+    assert experiments.prune({**config, "split": 4}) == {**pruned, "whole": whole, "split": whole}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brian_lda.errors import ParameterError
-from brian_lda.hardware.external_memory import DocumentSlots, block_order, count_swaps
+from brian_lda.external_memory import DocumentSlots, block_order, count_swaps
 
 
 def slow_lru(docs, n_slots):
@@ -78,3 +78,39 @@ def test_an_empty_sequence_and_no_slots():
     assert count_swaps(np.array([], int), 3, 1.0).bytes_per_token == 0.0
     with pytest.raises(ParameterError, match="n_slots must be at least 1"):
         count_swaps(np.array([1]), 0, 1.0)
+
+
+@pytest.mark.parametrize("n_slots", [1, 3, 8])
+def test_runs_make_the_same_swaps_as_single_tokens(n_slots):
+    rng = np.random.default_rng(n_slots)
+    docs = rng.integers(0, 12, 300)
+    slots, holder, shown = DocumentSlots(n_slots), {}, 0
+    for run in slots.runs(docs, most_tokens=40, most_shows=9):
+        assert run.start == shown and 0 < run.stop - run.start <= 40
+        assert np.bincount(docs[run.start : run.stop]).max() <= 9
+        holder |= run.read_in
+        # During a run every token finds its document where it was put before the run.
+        assert [holder[slot] for slot in run.slots] == docs[run.start : run.stop].tolist()
+        shown = run.stop
+    assert shown == 300 and slots.doc_in_slot == holder
+    assert (slots.reads, slots.writes) == slow_lru(docs.tolist(), n_slots)
+
+
+def test_a_block_of_documents_is_one_run():
+    rng = np.random.default_rng(1)
+    docs = np.repeat(np.arange(40), rng.integers(5, 30, 40))
+    order = block_order(docs, 8, rng)
+    runs = list(DocumentSlots(8).runs(docs[order], most_tokens=10**6, most_shows=10**6))
+    assert [len(run.read_in) for run in runs] == [8] * 5
+
+
+def test_slots_go_on_from_their_state():
+    docs = np.random.default_rng(2).integers(0, 9, 100).tolist()
+    straight, first = DocumentSlots(4), DocumentSlots(4)
+    for doc in docs[:50]:
+        straight.show(doc)
+        first.show(doc)
+    resumed = DocumentSlots(4)
+    resumed.set_state(first.state())
+    assert [straight.show(doc) for doc in docs[50:]] == [resumed.show(doc) for doc in docs[50:]]
+    assert straight.reads == resumed.reads and straight.writes == resumed.writes > 0
