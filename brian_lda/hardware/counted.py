@@ -28,9 +28,11 @@ class CountedRun:
     algorithm : str
     races : int
         Tokens that found a winner, each time that they were shown.
-    spikes, synaptic_events, plastic_writes : int
-        Of the whole run. The conventions are those of `RaceAccount`: the inhibitory neuron is the
+    spikes : int
+        Of the whole run, as what follows. The conventions are those of `RaceAccount`: the inhibitory neuron is the
         winner's way to the others, K - 1 events, and no spike of its own.
+    synaptic_events : int
+    plastic_writes : int
     inhibitory_spikes : int
     """
 
