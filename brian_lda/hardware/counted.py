@@ -10,13 +10,16 @@ come from the same counts (`brian_lda.hardware.packets`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brian_lda.algorithms import SPIKING, find_algorithm
 from brian_lda.errors import ParameterError
-from brian_lda.simulation.spiking_network import SpikingNetwork
+from brian_lda.step_rules import RMSProp
+
+if TYPE_CHECKING:
+    from brian_lda.simulation.spiking_network import SpikingNetwork  # imports Brian2: seconds
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,8 @@ class CountedRun:
     races : int
         Tokens that found a winner, each time that they were shown.
     spikes : int
-        Of the whole run, as what follows. The conventions are those of `RaceAccount`: the inhibitory neuron is the
-        winner's way to the others, K - 1 events, and no spike of its own.
+        Of the whole run, as what follows. The conventions are those of `RaceAccount`: the
+        inhibitory neuron is the winner's way to the others, K - 1 events, and no spike of its own.
     synaptic_events : int
     plastic_writes : int
     inhibitory_spikes : int
@@ -74,8 +77,12 @@ def counted_run(algorithm: str, learner: Any) -> CountedRun:
         counts += 1 if kind.has_biases else 0
         writes = counts * (races + recalled) + races  # one more, one less; z
     elif in_batches:
-        T = learner.parameters.local_iterations
-        writes = races + K * 2 * T * learner.documents_swapped  # C_zd; M^beta
+        if isinstance(learner.parameters.doc_step, RMSProp):
+            raise ParameterError(
+                "writes are counted for du-SpikeLDA with RobbinsMonro steps, which move M^beta "
+                "with each token; found RMSProp, which moves it once a local iteration."
+            )
+        writes = K * races  # M^beta of d
     else:
         of_winner = 3 if kind.prior == "map" else 2  # m, a, and what the prior of Phi brings
         writes = K * total["documents"] + of_winner * races

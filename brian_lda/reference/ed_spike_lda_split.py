@@ -92,6 +92,12 @@ class EdSpikeLDASplitReference:
             )
         check_range("words", words, len(self._w))
         check_range("docs", docs, len(self._p))
+        if winners is not None:
+            check_range("winners", winners, self.parameters.n_topics)
+            if len(winners) != len(words):
+                raise ParameterError(
+                    f"there must be one winner per token; found {len(winners)} for {len(words)}."
+                )
         words = np.ascontiguousarray(words, np.int32)
         drawn = np.empty(len(words), np.int32) if winners is None else np.array(winners, np.int32)
         for run in self.slots.runs(docs, most_tokens=2**31, most_shows=2**31):

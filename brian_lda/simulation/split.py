@@ -60,9 +60,12 @@ class SplitSpiking(EventDrivenSpiking):
         simulator: str = "standalone",
         inhibition: Any = None,
         record: Recording | None = None,
+        count: bool = False,
     ) -> None:
         if record is not None:
             raise ParameterError("a split network records nothing so far; leave out `record`.")
+        if count:
+            raise ParameterError("a split network counts no spikes so far; leave out `count`.")
         parameters.require_split()
         assert constraints.word_synapses is not None and constraints.document_slots is not None
         assert parameters.doc_topic_prior is not None
@@ -112,12 +115,16 @@ class SplitSpiking(EventDrivenSpiking):
                 f"words and docs must pair up; found {len(words)} and {len(docs)}."
             )
         winners = [np.empty(0, np.int32)]
-        position = int(self._n_beta.sum())
-        for run in self.slots.runs(docs, self._most_tokens, self._most_shows):
-            self._swap(run.read_in)
-            part = np.asarray(words)[run.start : run.stop]
-            winners.append(self.network.present(part, run.slots, position=position + run.start))
-            self._write_out()
+        position, before = int(self._n_beta.sum()), self.state()
+        try:
+            for run in self.slots.runs(docs, self._most_tokens, self._most_shows):
+                self._swap(run.read_in)
+                part = np.asarray(words)[run.start : run.stop]
+                winners.append(self.network.present(part, run.slots, position=position + run.start))
+                self._write_out()
+        except BaseException:  # a run that dies changes nothing
+            self.set_state(before)
+            raise
         self._fold(everything=True)
         return np.concatenate(winners)
 

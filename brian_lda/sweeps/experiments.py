@@ -15,7 +15,6 @@ from brian_lda.corpus.generate import GeneratedCorpus
 from brian_lda.errors import ParameterError
 from brian_lda.evaluation import BINARY_GROUPS, svm_accuracy
 from brian_lda.hardware.counted import counted_run
-from brian_lda.hardware.packets import count_packets
 from brian_lda.hardware.partition import index_placement
 from brian_lda.hardware.pruning import prune_and_continue
 from brian_lda.runs import RunConfig, make_model, train_run
@@ -132,6 +131,8 @@ def count(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
     trainer = model.fit(corpus).trainer_
     names = ("network", "sampler", "algorithm")  # as each trainer calls what it trains
     learner = next(getattr(trainer, name) for name in names if hasattr(trainer, name))
+    from brian_lda.hardware.packets import count_packets  # imports Brian2: seconds
+
     run = counted_run(config["algorithm"], learner)
     packets = count_packets(learner.network, index_placement(config["n_topics"], n_chips), n_chips)
     per_race = ("spikes", "synaptic_events", "plastic_writes", "inhibitory_spikes")

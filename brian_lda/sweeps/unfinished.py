@@ -8,6 +8,7 @@ Sweeps may share the folder at the same time. Who comes second trains without it
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,9 +44,11 @@ def train_or_go_on(run: RunConfig, folder: Path) -> dict[str, Any]:
 
 
 def forget(folder: Path) -> None:
-    """Remove what a run left that is kept elsewhere by now."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.with_name(f"{folder.name}.lock").unlink(missing_ok=True)
+    """Remove what a run left that is kept elsewhere by now, unless somebody trains in it."""
+    with sole_owner(folder) as alone:
+        if alone:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.with_name(f"{folder.name}.lock").unlink(missing_ok=True)
 
 
 @contextmanager
@@ -64,4 +67,4 @@ def sole_owner(folder: Path) -> Iterator[bool]:
         except OSError:
             yield False
             return
-        yield True
+        yield os.fstat(lock.fileno()).st_nlink > 0  # not a lock that `forget` has just removed

@@ -108,10 +108,11 @@ def test_classification(few_documents, tmp_path, monkeypatch):
 
 def test_pruning(few_documents, tmp_path, monkeypatch):
     table = script("table_pruning")
-    monkeypatch.setitem(table.SCALES, "tiny", table.Scale("synthetic", (2,), 3, (1, 2), 6, 2))
+    monkeypatch.setitem(table.SCALES, "tiny", table.Scale("synthetic", (2,), 3, (1, 2), 6, 4, 2))
     assert table.main(["--scale", "tiny", "--out", str(tmp_path), *IN_SPIKES]) == 0
     rows = {row["network"]: row["backend"] for row in rows_of(tmp_path, "table_pruning_spikes")}
-    assert rows == {"CGS": "baseline"} | dict.fromkeys(("ed-SpikeLDA", "p-1", "p-2"), "in spikes")
+    networks = ("ed-SpikeLDA", "split", "p-1", "p-2", "ours p-1", "ours p-2")
+    assert rows == {"CGS": "baseline"} | dict.fromkeys(networks, "in spikes")
     assert backends_of_runs(tmp_path) == {("cgs", "rate"), ("ed_spike_lda", "brian2")}
 
 

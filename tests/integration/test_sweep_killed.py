@@ -99,7 +99,9 @@ def test_a_killed_dask_worker_loses_nothing(uninterrupted, tmp_path):
         killed = []
 
         def kill_in_mid_run():
+            deadline = time.monotonic() + 300
             while not (finished_in(tmp_path) and client.processing()):
+                assert time.monotonic() < deadline, "no run has finished"
                 time.sleep(0.005)
             busy = {pid for worker, pid in client.run(os.getpid).items() if worker}
             os.kill(victim, signal.SIGKILL)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from brian_lda.sweeps.experiments import CLASSIFY, PRUNE
+from brian_lda.sweeps.experiments import CLASSIFY, COUNT, PRUNE
 from brian_lda.sweeps.task import TRAIN
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -215,7 +215,7 @@ def test_the_library_never_imports_the_scripts():
         assert not names & beside, module
 
 
-@pytest.mark.parametrize("function", [TRAIN, CLASSIFY, PRUNE])
+@pytest.mark.parametrize("function", [TRAIN, CLASSIFY, PRUNE, COUNT])
 def test_what_runs_in_workers_stands_in_the_library(function):
     """A worker on another machine has brian_lda installed, and no folder sims/."""
     module, _, name = function.partition(":")
@@ -224,7 +224,8 @@ def test_what_runs_in_workers_stands_in_the_library(function):
 
 def test_brian_is_not_imported_with_the_library():
     """It takes seconds, and sets a signal handler."""
-    code = "import sys, brian_lda, brian_lda.runs, brian_lda.sweeps; print('brian2' in sys.modules)"
+    code = "import sys, brian_lda.runs, brian_lda.hardware, brian_lda.sweeps.experiments; "
+    code += "print('brian2' in sys.modules)"
     code += "; import brian_lda.models; print('brian2' in sys.modules)"  # ... but when it is needed
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]

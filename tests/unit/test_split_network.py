@@ -294,6 +294,8 @@ class TestEstimator:
             (EdSpikeLDA(**model, backend="brian2", brian2_options={"inhibition": "poisson"}),
              "races in continuous time"),
             (EdSpikeLDA(**model, backend="brian2", record={"layers": ["word"]}), "records nothing"),
+            (EdSpikeLDA(**model, backend="brian2", brian2_options={"count": True}),
+             "counts no spikes"),
         ]  # fmt: skip
         for estimator, message in refused:
             with pytest.raises(ParameterError, match=message):

@@ -28,6 +28,7 @@ the recorded spikes, and `fold_in_nest` computes M^beta from the winners between
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import Any
 
 import numba
@@ -89,6 +90,8 @@ class NestNetwork:
             raise ParameterError(
                 f"weights must lie within +-{LARGEST_WEIGHT:g}; found {largest:g} in size."
             )
+        if find_spec("nest") is None:
+            import_engine("nest", "nest")  # says how to install it
         _keep_numba_off_openmp()
         os.environ.setdefault("PYNEST_QUIET", "1")
         nest: Any = import_engine("nest", "nest")
