@@ -25,7 +25,7 @@ from brian_lda.errors import ParameterError
 if TYPE_CHECKING:
     from brian_lda.estimators.base import TopicModel
 
-KNOWN = ("inhibition", "rate", "dt", "simulator", "count")
+KNOWN = ("inhibition", "rate", "dt", "simulator")  # options of sims/train.py, too
 CLOCKED = ("rate", "dt")
 
 
@@ -43,7 +43,7 @@ def network_options(model: TopicModel) -> dict[str, Any]:
             f"found {given!r}."
         )
     # Estimators without an argument for the limits of chips take them here.
-    known = (*KNOWN, *(() if hasattr(model, "constraints") else ("constraints",)))
+    known = (*KNOWN, "count", *(() if hasattr(model, "constraints") else ("constraints",)))
     known += ("n_circuits",) if hasattr(model, "local_iterations") else ()
     if unknown := [str(name) for name in given if name not in known]:
         raise ParameterError(

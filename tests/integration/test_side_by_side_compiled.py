@@ -24,9 +24,10 @@ def trained(n_circuits, callbacks=()):
 
 def processes(model):
     network = model.trainer_.algorithm
+    others = network.circuits.others if network.circuits else ()
     return [
         simulator._program.process_id
-        for circuit in (network.network, *network.circuits.others)
+        for circuit in (network.network, *others)
         for simulator in circuit._simulators.values()
     ]
 
