@@ -17,8 +17,8 @@ network: gone within a mini-batch, all topics become the same.
 A stream (`partial_fit`) has no passes to count by and sees a document once: c is smaller, and n_0
 a number of events.
 
-M^beta of ed-SpikeLDA has a constant step: a document follows its topics wherever they move. It
-does not anneal, so that the theorems' sum of eta^2 < infinity holds for words alone.
+M^beta of ed- and du-SpikeLDA has a constant step: a document follows its topics wherever they
+move. It does not anneal, so that the theorems' sum of eta^2 < infinity holds for words alone.
 """
 
 from __future__ import annotations

@@ -100,6 +100,7 @@ def fit_data_parallel(
         model._train_to_the_end(store)
     finally:
         if model.backend == "brian2":
+            model.trainer_.algorithm.circuits.close()
             model.trainer_.algorithm.circuits = None  # what follows runs here
     return model
 

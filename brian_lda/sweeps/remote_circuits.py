@@ -44,6 +44,7 @@ class RemoteCircuits:
         self.n_circuits = n_circuits
         self._client, self._programs = client, dict(programs)
         self._training = uuid.uuid4().hex
+        self._plugins: list[str] = []
         self._ship()
 
     def show(self, network: SpikingNetwork, parts: Sequence[Sweeps]) -> list[Shown]:
@@ -59,6 +60,12 @@ class RemoteCircuits:
         ]
         return self._client.gather(tasks)
 
+    def close(self) -> None:
+        """Let go of what this training has put on the workers."""
+        for name in self._plugins:
+            self._client.unregister_worker_plugin(name)
+        self._client.run(_let_go, self._training)
+
     def _ship(self) -> None:
         """Install the programs on the workers, and on those that come later or come again."""
         from distributed import WorkerPlugin
@@ -72,6 +79,7 @@ class RemoteCircuits:
                 install_programs(packed)
 
         self._client.register_plugin(InstallPrograms())
+        self._plugins.append(InstallPrograms.name)
 
 
 # What runs on the workers.
@@ -82,6 +90,12 @@ _keeping = threading.Lock()
 
 def _show(training: str, circuit: SpikingNetwork, part: Sweeps) -> Shown:
     return shown_to(_running(training, circuit), part)
+
+
+def _let_go(training: str) -> None:
+    with _keeping:
+        for key in [key for key in _kept if key[0] == training]:
+            del _kept[key]  # its program ends with it
 
 
 def _running(training: str, circuit: SpikingNetwork) -> SpikingNetwork:

@@ -146,7 +146,7 @@ def _memory(rows: Sequence[Row]) -> str:
         + [f"{float(row[f'{name}_bytes']) / 1e6:.2f}" for name in names]
         for row in rows
     ]
-    header = ["corpus", "K", "", "M^α", "N_zw, C_zd", "M^β", "assignments", "tokens", "total (MB)"]
+    header = ["corpus", "K", "", "M^α", "N_zw", "M^β", "assignments", "tokens", "total (MB)"]
     return markdown(header, body)
 
 

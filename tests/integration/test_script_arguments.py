@@ -34,8 +34,15 @@ def parser_of(monkeypatch):
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_numbers_out_of_range_are_refused(name, parser_of, capsys):
     parser = parser_of(name)
-    assert int not in {action.type for action in parser._actions}  # it would take any sign
-    for action in parser._actions:
+    choices = [a.choices.items() for a in parser._actions if isinstance(a.choices, dict)]
+    commands = [([word], command) for choice in choices for word, command in choice]
+    numbers = [
+        (words, action)
+        for words, one in [([], parser), *commands]  # the script's own options, its commands'
+        for action in one._actions
+    ]
+    assert int not in {action.type for _, action in numbers}  # it would take any sign
+    for words, action in numbers:
         if action.type not in (positive, whole):
             continue
         least = 1 if action.type is positive else 0
@@ -43,7 +50,7 @@ def test_numbers_out_of_range_are_refused(name, parser_of, capsys):
         assert action.type(str(least)) == least
         for wrong in (str(least - 1), "many", "1.5"):
             with pytest.raises(SystemExit) as end:
-                parser.parse_args([action.option_strings[0], *[wrong] * n_values])
+                parser.parse_args([*words, action.option_strings[0], *[wrong] * n_values])
             assert end.value.code == 2
             expected = f"expected an integer of at least {least}, found '{wrong}'"
             assert expected in capsys.readouterr().err

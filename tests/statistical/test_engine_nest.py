@@ -19,6 +19,7 @@ def test_races_in_nest():
     file = Path(__file__).with_name("nest_races.py")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
     environment = os.environ | {"NUMBA_THREADING_LAYER": "workqueue"}
+    environment.pop("PYTEST_ADDOPTS", None)  # no workers, no line counter
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "5 passed" in done.stdout

@@ -13,7 +13,7 @@ BUSY = "import time\nwhile time.process_time() < 0.4: pass\nprint('done', flush=
 
 def test_own_work_counts_and_waiting_does_not():
     start = cpu_seconds()
-    while time.process_time() - start < 0.2 and cpu_seconds() - start < 0.2:
+    while cpu_seconds() - start < 0.2:
         pass
     worked = cpu_seconds()
     assert worked - start > 0.1
