@@ -274,8 +274,10 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         on_pre={
             "tell": """
                 h_post = 1
-                Delta_alpha_post = now_pre - last_post
-                gain_post = expm1(step_post)/a_post
+                waited = now_pre - last_post
+                decay = 1 + Vbar_post*per_token_post*waited
+                gain_post = expm1(clip(decay*eta_post, eta_post, eta_post + 100))/decay
+                Delta_alpha_post = waited
                 copy = slot_pre*n_parts + j
                 """,
             "learn": "q += push_pre",        # (3b')
