@@ -56,7 +56,7 @@ def test_memory_is_noted_at_each_mark_of_the_stream(table, bars, monkeypatch):
 def test_shuffled_documents_are_the_same_documents(table, bars, monkeypatch):
     streams = {}
 
-    def note(name, documents, split, scale, seeds, times=1):
+    def note(name, documents, split, scale, seeds, *backend_and_times):
         streams[documents.counts.toarray().tobytes()] = documents
         return {"algorithm": name, "seeds": list(seeds)}
 
