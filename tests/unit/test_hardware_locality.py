@@ -47,7 +47,7 @@ RECALL = {"pacer.is_new", "controller.z_old"}
 COPIES = {  # kept from spikes by every chip; other networks need none
     "ed_spike_lda": {"documents.gain"},
     "ed_spike_plsi": {"documents.gain"},
-    "du_spike_lda": {"documents.gain", "documents.fade", "documents.n_seen"},
+    "du_spike_lda": {"documents.gain"},
     "du_spike_lda_paper": {"documents.n_seen"},
 }
 
