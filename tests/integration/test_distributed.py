@@ -110,6 +110,7 @@ def same_network(found, expected):
     assert tokens[0] == tokens[1] and tokens[0][-1] > 20
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("name", MODELS)
 def test_circuits_on_workers_learn_what_one_learns(name, client, small_store):
     single = in_spikes(name).fit(small_store)
@@ -122,6 +123,7 @@ def test_circuits_on_workers_learn_what_one_learns(name, client, small_store):
     assert not np.allclose(other.components_, single.components_)  # the comparison can fail
 
 
+@pytest.mark.complete
 def test_a_killed_worker_costs_time_only_in_spikes(client, small_store):
     killed = []
 

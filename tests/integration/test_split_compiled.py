@@ -1,6 +1,7 @@
 """The split ed-SpikeLDA as a compiled program: the winners of the whole network."""
 
 import numpy as np
+import pytest
 
 from brian_lda.constraints import Constraints
 from brian_lda.external_memory import count_swaps
@@ -13,6 +14,7 @@ V, D, K, N_TOKENS, SEED = 203, 40, 7, 100_000, 3
 LIMITS = Constraints(word_synapses=20, document_slots=8)
 
 
+@pytest.mark.complete
 def test_same_winners_for_100_000_tokens_and_fan_in_as_brian_counts_it():
     rng = np.random.default_rng(0)
     words = rng.integers(0, V, N_TOKENS) * rng.integers(0, 2, N_TOKENS)  # one frequent word

@@ -17,6 +17,8 @@ from brian_lda.sweeps import experiments
 from study import backend
 from study.comparison import Setting
 
+pytestmark = pytest.mark.complete
+
 IN_SPIKES = ["--backend", "brian2", "--simulator", "numpy", "--seeds", "1", "--quiet"]
 
 

@@ -170,6 +170,7 @@ def archive_of(corpus: Corpus, path: Path) -> None:
                 tar.addfile(member, io.BytesIO(text.encode()))
 
 
+@pytest.mark.complete
 def test_newsgroups_are_rebuilt_from_the_published_archive(tmp_path, server):
     """Our filter reproduces the known files: the checksums are those of the real corpora."""
     if not (DATA / "20ng").is_dir():
