@@ -55,7 +55,7 @@ SCALES = {
     },
 }  # fmt: skip
 PARTS = ("weights", "eligibility", "local_weights", "assignments", "corpus")
-LABELS = (r"$M^\alpha$ (and $b$)", r"$N_{zw}$, $C_{zd}$", r"$M^\beta$", "assignments", "tokens")
+LABELS = (r"$M^\alpha$ (and $b$)", r"$N_{zw}$", r"$M^\beta$", "assignments", "tokens")
 
 
 def sizes(study: Study, name: str) -> tuple[int, int, int, str] | None:
