@@ -37,13 +37,15 @@ DELAYED_DOC_WINDOW = 0.5  # passes through the document
 EVENT_FORGETTING = 160.0
 EVENT_FADING = 1.6
 # Without a prior a synapse that misses a window is lost: forget less where its events are rare (c
-# is the number of its events a pass, N/(K V), between this and FORGETTING), and start slowly.
+# is the number of its events in two passes, 2N/(K V), between this and FORGETTING), start slowly.
 UNSMOOTHED_FORGETTING = 2.0
-UNSMOOTHED_FADING = 6.0
+UNSMOOTHED_EVENTS = 2.0
+UNSMOOTHED_FADING = 12.0
 EVENT_DOC_WINDOW = 0.2  # passes over the document,
 EVENT_DOC_TOKENS = 25.0  # but at least so many tokens,
 EVENT_DOC_MOST, EVENT_DOC_LEAST = 0.5, 5.0  # or half the document if it is short, 5 tokens at least
-UNSMOOTHED_DOC_TOKENS = 60.0  # where theta has no prior to fall back on: at least so many
+# Where theta has no prior to fall back on, it changes slowly: short windows fit it to chance.
+UNSMOOTHED_DOC_WINDOW = 1.5
 # A stream has no passes to count by: its constants are in events, and no size enters. Beside each,
 # what other values did to perplexity on held-back documents (docs/results.md, "One pass").
 STREAM_EVENTS = 3.0  # of each synapse, for which the initial weights count (1, 10: up to 4 % worse)
@@ -61,7 +63,7 @@ def event_word_step(n_topics: int, n_words: int, n_tokens: int, *, smoothed: boo
     """Step of M^alpha of ed-SpikeLDA; of ed-SpikePLSI, which has no prior, not `smoothed`."""
     if not smoothed:
         spikes = UNSMOOTHED_FADING * n_tokens / n_topics
-        events = n_tokens / (n_topics * n_words)
+        events = UNSMOOTHED_EVENTS * n_tokens / (n_topics * n_words)
         c = min(max(events, UNSMOOTHED_FORGETTING), FORGETTING)
         return forgetting_step(spikes, n_words, c)
     return forgetting_step(EVENT_FADING * n_tokens / n_topics, n_words, EVENT_FORGETTING)
@@ -75,11 +77,14 @@ def event_doc_step(mean_doc_length: float, *, smoothed: bool) -> RobbinsMonro:
     A first step of 1 would commit a document to the winner of its first token, at a time when the
     topics mean nothing yet.
     """
-    least = UNSMOOTHED_DOC_TOKENS
     if smoothed:
-        least = max(min(EVENT_DOC_TOKENS, EVENT_DOC_MOST * mean_doc_length), EVENT_DOC_LEAST)
-    eta = 1.0 / max(EVENT_DOC_WINDOW * mean_doc_length, least)
-    return RobbinsMonro(scale=eta, power=0.0)
+        tokens = max(
+            EVENT_DOC_WINDOW * mean_doc_length,
+            min(EVENT_DOC_TOKENS, EVENT_DOC_MOST * mean_doc_length),
+        )
+    else:
+        tokens = UNSMOOTHED_DOC_WINDOW * mean_doc_length
+    return RobbinsMonro(scale=1.0 / max(tokens, EVENT_DOC_LEAST), power=0.0)
 
 
 def batch_word_step(

@@ -55,7 +55,7 @@ class EdSpikePLSI(EventDrivenModel):
         n_topics: int = 10,
         max_iter: int | None = None,
         max_passes: int = 100,
-        tol: float = 0.01,
+        tol: float = 0.005,
         word_step: EventStepRule | None = None,
         doc_step: EventStepRule | None = None,
         integrator: str = "flow",

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, get_thread_id, njit, prange
+from numba import get_num_threads, njit, prange
 
 from brian_lda.parameters import BatchParameters, require_map_prior
 from brian_lda.reference.activation import draw_from_blocks, padded
@@ -53,8 +53,8 @@ class DuSpikeLDAReference(MiniBatchReference):
         prior[:K] = self.parameters.doc_topic_prior - 1.0
         per_thread = np.zeros((get_num_threads(), *rates.shape), np.int32)
         _local_iterations(
-            batch.start, batch.local_word, batch.count, rates, prior, K,
-            self.parameters.local_iterations, key.generate_state(1, np.uint64)[0],
+            batch.start, batch.local_word, batch.count, *batch.shares(len(per_thread)), rates,
+            prior, K, self.parameters.local_iterations, key.generate_state(1, np.uint64)[0],
             self.parameters.doc_step.kernel_rule, self.parameters.integrator == "flow", per_thread,
         )  # fmt: skip
         return per_thread.sum(axis=0, dtype=np.int32)
@@ -171,29 +171,34 @@ def _iterate_delayed(
         delayed_document_update(p, v, C_z, prior, a, n_tokens, rule, is_flow)
 
 
+@njit(cache=True)
+def _infer_document(local_word, count, rates, prior, n_topics, T, rule, is_flow, N_zw, stream):
+    n_tokens = count.sum()
+    if n_tokens == 0:
+        return
+    p = np.zeros(rates.shape[1])
+    for k in range(n_topics):  # M^beta ~ N(1, 1), by Box and Muller
+        radius = np.sqrt(-2.0 * np.log(1.0 - uniform(stream)))
+        p[k] = np.exp(1.0 + radius * np.cos(2.0 * np.pi * uniform(stream)))
+    a = 1.0 / prior.sum() + 1.0 / n_tokens
+    document = (local_word, count, rates, p, prior, a, n_tokens, n_topics, T)
+    if rule[0] == ROBBINS_MONRO:
+        _iterate_token_by_token(*document, rule, is_flow, N_zw, stream)
+    else:
+        _iterate_delayed(*document, rule, is_flow, N_zw, stream)
+
+
 @njit(cache=True, parallel=True)
 def _local_iterations(
-    start, local_word, count, rates, prior, n_topics, T, seed, rule, is_flow, N_zw
-):
-    for d in prange(start.shape[0] - 1):
-        stream = np.empty(1, np.uint64)
-        stream[0] = substream_state(seed, d)
-        entries = slice(start[d], start[d + 1])
-        n_tokens = count[entries].sum()
-        if n_tokens > 0:
-            p = np.zeros(rates.shape[1])
-            for k in range(n_topics):  # M^beta ~ N(1, 1), by Box and Muller
-                radius = np.sqrt(-2.0 * np.log(1.0 - uniform(stream)))
-                p[k] = np.exp(1.0 + radius * np.cos(2.0 * np.pi * uniform(stream)))
-            a = 1.0 / prior.sum() + 1.0 / n_tokens
-            words, own, counted = local_word[entries], count[entries], N_zw[get_thread_id()]
-            if rule[0] == ROBBINS_MONRO:
-                _iterate_token_by_token(
-                    words, own, rates, p, prior, a, n_tokens, n_topics, T, rule, is_flow,
-                    counted, stream,
-                )  # fmt: skip
-            else:
-                _iterate_delayed(
-                    words, own, rates, p, prior, a, n_tokens, n_topics, T, rule, is_flow,
-                    counted, stream,
-                )  # fmt: skip
+    start, local_word, count, documents, first, rates, prior, n_topics, T, seed, rule, is_flow,
+    N_zw,
+):  # fmt: skip
+    for thread in prange(first.shape[0] - 1):
+        for d in documents[first[thread] : first[thread + 1]]:
+            stream = np.empty(1, np.uint64)
+            stream[0] = substream_state(seed, d)
+            entries = slice(start[d], start[d + 1])
+            _infer_document(
+                local_word[entries], count[entries], rates, prior, n_topics, T, rule, is_flow,
+                N_zw[thread], stream,
+            )  # fmt: skip

@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numba import get_num_threads, get_thread_id, njit, prange
+from numba import get_num_threads, njit, prange
 
 from brian_lda.reference.activation import draw_from_blocks, padded
 from brian_lda.reference.document_batch import BatchTokens
@@ -117,8 +117,9 @@ def semi_cgs_counts(
     per_thread = np.zeros((get_num_threads(), *rates.shape), np.int32)
     C_zd = np.empty((batch.n_docs, rates.shape[1]), np.int32) if C_zd is None else C_zd
     _semi_cgs(
-        batch.start, batch.local_word, batch.count, batch.first_token, by_list, rates, lamda,
-        n_topics, burn_in, kept, key.generate_state(1, np.uint64)[0], z, per_thread, C_zd,
+        batch.start, batch.local_word, batch.count, batch.first_token,
+        *batch.shares(len(per_thread)), by_list, rates, lamda, n_topics, burn_in, kept,
+        key.generate_state(1, np.uint64)[0], z, per_thread, C_zd,
     )  # fmt: skip
     if len(per_thread) == 1:
         return per_thread[0]
@@ -189,18 +190,20 @@ def _infer_by_list(local_word, count, rates, lamda, n_topics, burn_in, kept, z, 
 
 @njit(cache=True, parallel=True)
 def _semi_cgs(
-    start, local_word, count, first_token, by_list, rates, lamda, n_topics, burn_in, kept, seed, z,
-    N_zw, C_zd,
+    start, local_word, count, first_token, documents, first, by_list, rates, lamda, n_topics,
+    burn_in, kept, seed, z, N_zw, C_zd,
 ):  # fmt: skip
-    for d in prange(start.shape[0] - 1):
-        stream = np.empty(1, np.uint64)
-        stream[0] = substream_state(seed, d)
-        entries, tokens = slice(start[d], start[d + 1]), slice(first_token[d], first_token[d + 1])
-        document = (local_word[entries], count[entries], rates, lamda, n_topics, burn_in, kept)
-        if by_list[d]:
-            _infer_by_list(*document, z[tokens], N_zw[get_thread_id()], stream)
-        else:
-            _infer_over_all_topics(*document, z[tokens], N_zw[get_thread_id()], stream)
-        C_zd[d] = 0
-        for topic in z[tokens]:
-            C_zd[d, topic] += 1
+    for thread in prange(first.shape[0] - 1):
+        for d in documents[first[thread] : first[thread + 1]]:
+            stream = np.empty(1, np.uint64)
+            stream[0] = substream_state(seed, d)
+            entries = slice(start[d], start[d + 1])
+            tokens = slice(first_token[d], first_token[d + 1])
+            document = (local_word[entries], count[entries], rates, lamda, n_topics, burn_in, kept)
+            if by_list[d]:
+                _infer_by_list(*document, z[tokens], N_zw[thread], stream)
+            else:
+                _infer_over_all_topics(*document, z[tokens], N_zw[thread], stream)
+            C_zd[d] = 0
+            for topic in z[tokens]:
+                C_zd[d, topic] += 1

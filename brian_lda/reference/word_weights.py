@@ -212,7 +212,7 @@ class WordWeights:
             self._v[:, :K] = state["v__alpha"].T
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"nsz", "nnan"})  # a maximum that may be taken four at a time
 def _rates(q, a, b, varphi, words):
     n_topics = b.shape[0]
     out = np.zeros((words.shape[0], q.shape[1]), np.float32)
@@ -224,8 +224,12 @@ def _rates(q, a, b, varphi, words):
         for z in range(n_topics):
             row[z] = q[w, z] * decay[z] + varphi[w] * b[z]
             top = max(top, row[z])
-        for z in range(n_topics):
-            out[i, z] = row[z] / top if top > 0.0 else 1.0
+        if top > 0.0:
+            scale = 1.0 / top
+            for z in range(n_topics):
+                out[i, z] = row[z] * scale
+        else:
+            out[i, :n_topics] = 1.0
     return out
 
 

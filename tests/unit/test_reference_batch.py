@@ -352,3 +352,15 @@ def test_batch_tokens_renumber_words():
     assert batch.count.tolist() == [2, 1, 3, 1]
     assert batch.start.tolist() == [0, 2, 2, 4]
     assert batch.first_token.tolist() == [0, 3, 3, 7]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
+def test_threads_share_documents_by_their_tokens(n_threads):
+    lengths = [900, 10, 500, 0, 420, 30, 880]
+    batch = batch_tokens(sparse.csr_array(np.array([[n, 0] for n in lengths], np.int32)))
+    documents, first = batch.shares(n_threads)
+    assert sorted(documents) == list(range(len(lengths)))  # each once
+    assert (first[0], first[-1], len(first)) == (0, len(lengths), n_threads + 1)
+    of_thread = [documents[a:b] for a, b in zip(first, first[1:], strict=False)]
+    loads = [sum(lengths[d] for d in own) for own in of_thread]
+    assert max(loads) <= max(900, sum(lengths) / n_threads + 30)

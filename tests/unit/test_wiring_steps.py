@@ -79,11 +79,11 @@ def test_word_synapses_average_over_the_last_20th_or_160th_of_their_neurons_life
 
 
 def test_unsmoothed_networks_forget_less_and_start_slowly(corpus):
-    for n_tokens, c in ((100, 2.0), (5 * 25 * 7, 7.0), (10**6, 20.0)):  # by events of a synapse
+    for n_tokens, c in ((100, 2.0), (5 * 25 * 7, 14.0), (10**6, 20.0)):  # by events of a synapse
         step = event_word_step(5, 25, n_tokens, smoothed=False)
         assert step.scale * step.offset == pytest.approx(c, rel=1e-12)
     step = event_word_step(5, corpus.n_words, corpus.n_tokens, smoothed=False)
-    zeta, spikes = corpus.n_words * math.exp(1.5), 6 * corpus.n_tokens / 5
+    zeta, spikes = corpus.n_words * math.exp(1.5), 12 * corpus.n_tokens / 5
     left = math.exp(-float(step.sum_of_steps(np.zeros(1), np.array([spikes]))[0]))
     assert zeta * left == pytest.approx(1.0, rel=1e-9)
     smoothed = EdSpikeLDA(n_topics=5, random_state=0, topic_word_prior=0.0, max_iter=1).fit(corpus)
@@ -101,7 +101,8 @@ def test_document_synapses_average_over_a_fifth_of_the_document_or_25_tokens(doc
     model = EdSpikeLDA(n_topics=2, max_iter=1, random_state=0).fit(counts)
     step = model.trainer_.network.parameters.doc_step
     assert step == event_doc_step(doc_length, smoothed=True)
-    assert 1.0 / event_doc_step(doc_length, smoothed=False).scale == pytest.approx(max(window, 60))
+    without_prior = event_doc_step(doc_length, smoothed=False)
+    assert 1.0 / without_prior.scale == pytest.approx(1.5 * doc_length)
     assert (1.0 / step.scale, step.power) == (pytest.approx(window, rel=1e-12), 0.0)
 
 
