@@ -100,6 +100,14 @@ class DocumentSlots:
         self.reads += 1
         return slot, evicted
 
+    def show_all(self, docs: np.ndarray) -> None:
+        """Show a sequence of tokens, by their documents [token]."""
+        docs = np.asarray(docs)
+        # Repeats of the same document change nothing in the order of use: skip them at once.
+        changes = np.flatnonzero(np.diff(docs, prepend=-1)) if len(docs) else np.empty(0, np.intp)
+        for doc in docs[changes].tolist():
+            self.show(doc)
+
     def __contains__(self, doc: int) -> bool:
         return doc in self._slot_of
 
@@ -163,11 +171,7 @@ def count_swaps(docs: np.ndarray, n_slots: int, bytes_per_document: float) -> Sw
         K times the bytes of a synapse with its state.
     """
     slots = DocumentSlots(n_slots)
-    docs = np.asarray(docs)
-    # Repeats of the same document change nothing in the order of use: skip them at once.
-    changes = np.flatnonzero(np.diff(docs, prepend=-1)) if len(docs) else np.empty(0, np.intp)
-    for doc in docs[changes].tolist():
-        slots.show(doc)
+    slots.show_all(docs)
     n_moved = slots.reads + slots.writes
     return SwapCount(slots.reads, slots.writes, len(docs), n_moved * bytes_per_document)
 
