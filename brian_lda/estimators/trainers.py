@@ -7,7 +7,7 @@ event-driven and batch algorithms, and one update for those that work on mini-ba
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -48,8 +48,12 @@ class EventDrivenTrainer:
 
     `network` is either twin: the rate-level reference or the spiking network. `epsilon` [word]
     smooths Phi where it is read out, for networks that have no prior on Phi themselves. With
-    `visits` an iteration is so many passes, whose tokens are counted once.
+    `visits` an iteration is so many passes, whose tokens are counted once. `between_passes`, if it
+    is set, makes another network of the one that was shown these words and has found these winners.
     """
+
+    between_passes: Callable[[Any, np.ndarray, np.ndarray], EventDrivenNetwork] | None = None
+    _latest: tuple[np.ndarray, np.ndarray] | None = None  # words and winners of the pass before
 
     iterations_per_pass = 1
 
@@ -80,7 +84,10 @@ class EventDrivenTrainer:
             order = rng.permutation(len(self._words))
         else:
             order = block_order(self._docs, slots.n_slots, rng)
-        self.network.present(self._words[order], self._docs[order])
+        if self.between_passes is not None and self._latest is not None:
+            self.network = self.between_passes(self.network, *self._latest)
+        winners = self.network.present(self._words[order], self._docs[order])
+        self._latest = None if self.between_passes is None else (self._words[order], winners)
         self.network.end_pass()
         self._n_passes += 1
 

@@ -50,8 +50,8 @@ TABLE = {
     "estimators": f"{DATA} algorithms automatic_steps available_memory cpu_time external_memory "
     "initial_weights files corpus reference simulation evaluation",
     "comparison": "errors algorithms corpus reference plotting evaluation estimators",
-    "hardware": f"{DATA} algorithms external_memory files corpus plotting circuit models "
-    "simulation estimators",
+    "hardware": f"{DATA} algorithms external_memory initial_weights seen_weights files corpus "
+    "plotting circuit models simulation estimators",
     "runs": f"{DATA} algorithms files corpus plotting evaluation simulation estimators",
     # `experiments` prunes in workers, `distributed` trains a reference on them
     "sweeps": f"{DATA} algorithms files corpus evaluation reference simulation estimators runs "
