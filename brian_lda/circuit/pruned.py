@@ -39,6 +39,7 @@ def add_shared_synapses(net: Circuit) -> None:
         1,
         "clamped : integer (linked)            # a token is there",
         threshold="clamped > 0",
+        reset="",
         clock=net.clock,
         namespace={},
         name=f"{net.prefix}others",

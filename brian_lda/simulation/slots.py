@@ -96,7 +96,10 @@ class SlottedSpiking(EventDrivenSpiking):
         self.network = SpikingNetwork(
             model,
             replace(sizes, n_docs=m),
-            {path: value[:m] if _per_doc(path, value) else value for path, value in constants.items()},
+            {
+                path: value[:m] if _per_doc(path, value) else value
+                for path, value in constants.items()
+            },
             self._first_on_chip(first),
             seed=int(seed),
             constraints=constraints,

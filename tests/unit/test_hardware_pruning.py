@@ -167,8 +167,12 @@ def test_limits_of_chips_are_kept_by_the_pruned_network():
     levels = (network.M__beta + 10.0) / Constraints(**options["constraints"]).quantum
     np.testing.assert_allclose(levels, np.rint(levels), rtol=0, atol=1e-9)
     at_rate_level = EdSpikeLDA(**options).fit(corpus)
-    with pytest.raises(ParameterError, match="backend='brian2'"):
-        prune_and_continue(at_rate_level, corpus, n_passes=1, n_private=4)
+    network = prune_and_continue(at_rate_level, corpus, n_passes=1, n_private=4).trainer_.network
+    levels = (network.M__beta + 10.0) / Constraints(**options["constraints"]).quantum
+    np.testing.assert_allclose(levels, np.rint(levels), rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(
+        network.M__alpha[~network.pruned.private], network.pruned.tied[~network.pruned.private]
+    )
 
 
 def test_models_that_cannot_be_pruned_are_refused(reuters):

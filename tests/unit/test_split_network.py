@@ -292,7 +292,7 @@ class TestEstimator:
         model = {"n_topics": 3, "max_iter": 1, "constraints": limits}
         refused = [
             (EdSpikePLSI(n_topics=3, backend="brian2", brian2_options={"constraints": limits}),
-             "only ed-SpikeLDA can be split"),
+             "splits ed-SpikeLDA"),
             (EdSpikeLDA(**model, integrator="euler"), "splits ed-SpikeLDA"),
             (EdSpikeLDA(**model, doc_step=AdaGrad()), "needs RobbinsMonro steps"),
             (EdSpikeLDA(**model, backend="brian2", brian2_options={"inhibition": "poisson"}),
@@ -310,9 +310,12 @@ class TestEstimator:
     @pytest.mark.parametrize(
         ("limits", "message"),
         [
-            ({"word_synapses": 200}, "both None; found 200 and None"),
+            ({"word_synapses": 200}, "need document_slots as well; found None"),
             ({"word_synapses": 0, "document_slots": 5}, "at least 1"),
-            ({"word_synapses": 9, "document_slots": 5, "weight_bits": 8}, "no other limits so far"),
+            (
+                {"word_synapses": 9, "document_slots": 5, "weight_bits": 8},
+                "must keep equal copies: no rounding",
+            ),
         ],
     )
     def test_limits_that_make_no_sense(self, limits, message):
