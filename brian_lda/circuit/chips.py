@@ -210,8 +210,9 @@ def limit_values(constraints: Constraints, kept: Sequence[Kept], sizes: Sizes) -
     if constraints.gates:
         for layer, n_sources in zip(LAYERS, (sizes.n_words, sizes.n_docs), strict=True):
             dead = (~constraints.living(layer, n_sources, K)).astype(np.int32)
-            private = pruned is not None and layer == "alpha"
-            values[f"lesions__{layer}.dead"] = dead[pruned.private.T] if private else dead.ravel()
+            if layer == "alpha" and pruned is not None:
+                dead = dead[pruned.private.T]
+            values[f"lesions__{layer}.dead"] = dead.ravel()
     if constraints.packet_loss > 0:
         chips = constraints.chips(K)
         values["chips.loss"] = constraints.packet_loss

@@ -85,6 +85,7 @@ def shared_values(pruned: PrunedWords) -> dict[str, np.ndarray | float]:
     """Values of the variables above, by "object.variable"."""
     values: dict[str, np.ndarray | float] = {"sharing.shared_rate": np.exp(pruned.shared)}
     if has_back_off(pruned):
+        assert pruned.word_bias is not None
         share = np.broadcast_to(np.exp(pruned.word_bias)[:, None], pruned.private.T.shape)
         values["backing.share"] = share[pruned.private.T]
     return values

@@ -17,7 +17,7 @@ from brian_lda.corpus.streams import DocumentBatch, DocumentSource
 from brian_lda.errors import CheckpointError, DivergenceError
 from brian_lda.estimators.learned_prior import LearnedPrior
 from brian_lda.estimators.protocols import BatchUpdates, EventDrivenNetwork, Resumable, Sampler
-from brian_lda.external_memory import block_order
+from brian_lda.external_memory import SwapCount, block_order, count_swaps
 from brian_lda.step_rules import EventStepRule
 
 if TYPE_CHECKING:
@@ -76,14 +76,26 @@ class EventDrivenTrainer:
         require_finite(M__alpha=self.network.M__alpha, M__beta=self.network.M__beta)
         return len(self._words)
 
-    def _pass(self) -> None:
-        # The order depends on (seed, pass) alone, so that a resumed run sees the same tokens.
-        rng = np.random.default_rng(np.random.SeedSequence([self._seed, 2, self._n_passes]))
+    def order_of_pass(self, n_pass: int) -> np.ndarray:
+        """In which order a pass shows the tokens, int array [token].
+
+        It depends on (seed, pass) alone, so that a resumed run sees the same.
+        """
+        rng = np.random.default_rng(np.random.SeedSequence([self._seed, 2, n_pass]))
         slots = getattr(self.network, "slots", None)  # documents that fit on the chip at a time
         if slots is None:
-            order = rng.permutation(len(self._words))
-        else:
-            order = block_order(self._docs, slots.n_slots, rng)
+            return rng.permutation(len(self._words))
+        return block_order(self._docs, slots.n_slots, rng)
+
+    def planned_swaps(self, first: int, last: int) -> SwapCount:
+        """Swaps of passes first .. last - 1, from an empty chip, as their order of tokens asks."""
+        order = [self.order_of_pass(n_pass) for n_pass in range(first, last)]
+        n_slots = self.network.slots.n_slots  # type: ignore[attr-defined]
+        n_topics = self.network.parameters.n_topics
+        return count_swaps(self._docs[np.concatenate(order)], n_slots, 8.0 * n_topics)
+
+    def _pass(self) -> None:
+        order = self.order_of_pass(self._n_passes)
         if self.between_passes is not None and self._latest is not None:
             self.network = self.between_passes(self.network, *self._latest)
         winners = self.network.present(self._words[order], self._docs[order])

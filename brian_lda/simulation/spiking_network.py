@@ -67,6 +67,9 @@ class SpikingNetwork(KnownState):
     counted : dict of str to int array [neuron], or None
         With `count`, by layer: spikes of all that was shown so far. Document neurons of mini-batch
         networks belong to one document after the other. No part of the state.
+    most_synapses : dict of str to int
+        Where there is a limit of fan-in: the most that a neuron had in the latest run, by name of
+        the synapses, as Brian counts them.
     keeper : WindowKeeper or None
         What was recorded so far of the windows of `record`.
     recorded : list of Spikes
@@ -112,6 +115,7 @@ class SpikingNetwork(KnownState):
         self.counted: dict[str, np.ndarray] | None = None
         if count:
             self.counted = {layer: np.zeros(0, np.int64) for layer in counted_layers(model.KEPT)}
+        self.most_synapses: dict[str, int] = {}
         self.recorded: list[Spikes] = []
         self.keeper: WindowKeeper | None = None
         if record is not None:
@@ -290,7 +294,9 @@ class SpikingNetwork(KnownState):
     def _require_fan_in(self, result: Arrays) -> None:
         """Refuse a run of neurons with more synapses than a chip's; they are counted by Brian."""
         for name, most in self.fan_in.items():
-            require_fan_in(result[f"{name}.N_incoming"], name, most)
+            n_incoming = result[f"{name}.N_incoming"]
+            require_fan_in(n_incoming, name, most)
+            self.most_synapses[name] = int(n_incoming.max())
 
     def _keeper_of(self, record: Recording | None, n_tokens: int) -> WindowKeeper | None:
         """Who keeps the windows of a sequence: its own recording, or that of the training."""
