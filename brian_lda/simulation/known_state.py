@@ -136,6 +136,8 @@ class KnownState:
     def fan_in(self) -> dict[str, int]:
         """Most synapses that a neuron may have, by their name; empty: no limit."""
         limits = dict(self.constraints.fan_in)
+        if self.constraints.splits:
+            limits["telling"] = 1
         if self.pruned is not None:
             limits |= {"alpha": int(self.pruned.n_private.max()), "sharing": 1}
         return limits

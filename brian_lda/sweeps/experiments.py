@@ -79,33 +79,35 @@ def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
     ----------
     config : dict
         As for `classify`, with `iterations` passes of each network in all; and "pretraining", a
-        list of x; "n_private", the words that keep a synapse of their own in each topic; "split",
-        the documents on the chip of a network that is split for n_private words, or None.
+        list of x; "n_private", the words that keep a synapse of their own in each topic;
+        "docs_on_chip", the documents that pruned and split networks hold at a time, or None: all;
+        "split": whether there is a network that is split for n_private words.
 
     Returns
     -------
     dict
         "whole", "split" if there is one and, for each x, "p-x" (the paper's rule) and "ours p-x"
-        (the rule "unigram"): what `classify` returns of accuracies.
+        (the rule "renewed"): what `classify` returns of accuracies.
     """
     config = dict(config)
     train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
     pretraining, n_private = config.pop("pretraining"), config.pop("n_private")
-    document_slots = config.pop("split")
+    docs_on_chip, is_split = config.pop("docs_on_chip"), config.pop("split")
     passes = config["iterations"]
     result: dict[str, Any] = {}
 
     def branch(model: Any, record: dict[str, Any]) -> None:
         x = record["iteration"]
-        for name, rule in ((f"p-{x}", "paper"), (f"ours p-{x}", "unigram")):
+        for name, rule in ((f"p-{x}", "paper"), (f"ours p-{x}", "renewed")):
             if x in pretraining:
                 pruned = prune_and_continue(
-                    model, train, n_passes=passes - x, n_private=n_private, rule=rule
-                )
+                    model, train, n_passes=passes - x, n_private=n_private, rule=rule,
+                    docs_on_chip=docs_on_chip,
+                )  # fmt: skip
                 result[name] = accuracies(pruned, train, judged)
 
-    if document_slots is not None:
-        limits = {"word_synapses": n_private, "document_slots": document_slots}
+    if is_split:
+        limits = {"word_synapses": n_private, "document_slots": docs_on_chip or train.n_docs}
         split = make_model(RunConfig(**config)).set_params(constraints=limits).fit(train)
         result["split"] = accuracies(split, train, judged)
     model = make_model(RunConfig(**config)).set_params(callbacks=[branch]).fit(train)

@@ -100,8 +100,9 @@ def _as_parameters(
 
 def _counted(trainer: Any, first_pass: int, limits: dict[str, Any] | None) -> dict[str, Any]:
     """What the run itself has counted."""
-    network = trainer.network
-    found: dict[str, Any] = {"fan_in": int(sum(network.network.most_synapses.values()))}
+    network, sizes = trainer.network, trainer.network.network.sizes
+    limited = network.network.most_synapses  # by Brian's own count; without a limit all have all
+    found: dict[str, Any] = {"fan_in": sum(limited.values()) or sizes.n_words + sizes.n_docs}
     if (slots := getattr(network, "slots", None)) is not None:
         plan = trainer.planned_swaps(first_pass, trainer.state()["n_passes"].item())
         found |= {"reads": slots.reads, "writes": slots.writes}

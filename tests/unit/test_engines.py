@@ -8,7 +8,7 @@ from scipy import sparse
 
 from brian_lda.errors import MissingDependencyError, ParameterError, PlacementError
 from brian_lda.hardware import load_chip
-from brian_lda.hardware.engines import spynnaker
+from brian_lda.hardware.engines import sanafe, spynnaker
 from brian_lda.hardware.engines.exported import (
     Tokens,
     doc_weights,
@@ -196,6 +196,14 @@ def test_what_loihi_cannot_hold():
         Replay(TOKENS, np.full(3, 200), ones)
     with pytest.raises(ParameterError, match=r"words must lie in 0\.\.2"):
         Replay(TOKENS, np.zeros(3, int), ones[:, :3])
+
+
+def test_a_loihi_yaml_with_other_names_is_one_clear_line(monkeypatch):
+    text = "- name: loihi_lif\n    energy_access_neuron: 1e-12\n"
+    monkeypatch.setattr(sanafe, "_loihi_yaml", lambda: text)
+    for ask in (sanafe.coefficients_of_sanafe, lambda: sanafe._with_energies(text, None)):
+        with pytest.raises(ParameterError, match="has no loihi_dense_synapse.energy_process_spike"):
+            ask()
 
 
 def test_sanafe_agrees_with_our_account_to_the_last_digits():

@@ -245,6 +245,18 @@ class TestStates:
         for name, array in straight.state().items():
             assert np.array_equal(resumed.state()[name], array), name
 
+    def test_weights_of_another_corpus_are_refused(self):
+        words, docs, N_d = tokens(20)
+        network = SplitSpiking(
+            parameters_of("window", 0.0), V, N_d, seed=0, constraints=LIMITS, simulator="numpy"
+        )
+        before = network.state()
+        for name, axes in (("p", r"doc, topic\] = \(6, 3\)"), ("w", r"topic, word\] = \(3, 43\)")):
+            wrong = {**before, name: before[name][:, :-1]}
+            with pytest.raises(ParameterError, match=rf"{name} must have shape \[{axes}"):
+                network.set_state(wrong)
+        np.testing.assert_array_equal(network.state()["p"], before["p"])
+
     @pytest.mark.parametrize("kind", [EdSpikeLDAReference, EventDrivenSpiking])
     def test_a_whole_network_goes_on_from_a_split_one(self, kind):
         words, docs, N_d = tokens(2000)

@@ -114,5 +114,7 @@ def test_a_pruned_network_has_as_many_passes_in_all_as_the_whole_one(monkeypatch
     expected = {"passes": 7, "spikes": 7.0, "shown": 7, "private": [3, 3]}
     whole = {**expected, "private": None}
     pruned = {f"{who}p-{x}": expected for who in ("", "ours ") for x in (2, 5)}
-    assert experiments.prune({**config, "split": None}) == {**pruned, "whole": whole}
-    assert experiments.prune({**config, "split": 4}) == {**pruned, "whole": whole, "split": whole}
+    asked = {**config, "docs_on_chip": None, "split": False}
+    assert experiments.prune(asked) == {**pruned, "whole": whole}
+    asked |= {"docs_on_chip": 4, "split": True}
+    assert experiments.prune(asked) == {**pruned, "whole": whole, "split": whole}
