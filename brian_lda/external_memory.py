@@ -146,15 +146,16 @@ class DocumentSlots:
             yield SlottedRun(start, len(docs), slots[start:], read_in)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Who is where, the least recently used first, and the swaps so far."""
-        return {
-            "slots": np.array(list(self._slot_of.items()), np.int64).reshape(-1, 2),
-            "swaps": np.array([self.reads, self.writes]),
-        }
+        """Who is where, the least recently used first, then -1 for free slots; swaps so far."""
+        held = np.full((self.n_slots, 2), -1, np.int64)
+        held[: len(self._slot_of)] = list(self._slot_of.items()) or held[:0]
+        return {"slots": held, "swaps": np.array([self.reads, self.writes])}
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` returned."""
-        self._slot_of = OrderedDict((int(doc), int(slot)) for doc, slot in state["slots"])
+        self._slot_of = OrderedDict(
+            (int(doc), int(slot)) for doc, slot in state["slots"] if doc >= 0
+        )
         self.reads, self.writes = map(int, state["swaps"])
 
 

@@ -13,6 +13,7 @@ from brian_lda.circuit.latency import Windowed
 from brian_lda.constraints import Constraints
 from brian_lda.corpus import load_corpus
 from brian_lda.errors import FanInError, ParameterError
+from brian_lda.estimators.trainers import restore
 from brian_lda.external_memory import count_swaps
 from brian_lda.hardware import prune_and_continue
 from brian_lda.hardware.network_audit import audit_algorithm
@@ -237,6 +238,22 @@ class TestEstimator:
         assert network.pruned.n_private.tolist() == [4] * 3
         assert network.state()["n_beta"].sum() == 3 * corpus.n_tokens
         assert pruned.doc_topic().shape == (20, 3)
+
+    @pytest.mark.parametrize("limits", [{}, {"word_synapses": 4}], ids=["whole", "split"])
+    def test_a_checkpoint_of_a_network_with_slots_is_gone_on_from(self, corpus, limits):
+        arguments = {
+            "n_topics": 3,
+            "random_state": 0,
+            "constraints": {"document_slots": 5, **limits},
+        }
+        straight = EdSpikeLDA(max_iter=2, **arguments).fit(corpus)
+        resumed = EdSpikeLDA(max_iter=1, **arguments).fit(corpus)
+        saved = resumed.trainer_.state()
+        fresh = resumed._make_trainer(corpus, resumed.seed_)  # no document is on the chip yet
+        restore(fresh, saved)
+        fresh.iterate()
+        assert np.array_equal(fresh.phi, straight.trainer_.phi)
+        assert fresh.network.slots.reads == straight.trainer_.network.slots.reads > 20
 
     def test_slots_change_the_order_of_tokens_and_nothing_else(self, corpus):
         model = EdSpikeLDA(n_topics=3, max_iter=2, random_state=0).fit(corpus)
