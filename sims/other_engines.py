@@ -223,7 +223,8 @@ def sanafe(options: argparse.Namespace, model: TopicModel, split: HoldoutSplit) 
     theirs = sanafe_engine.sanafe_energy(replay, profile)
     found = (theirs.synapse + theirs.soma) / len(tokens) - profile.synapse  # of the teacher
     print(f"  hardware report, without plasticity and packets: {1e9 * total:.4f}; SANA-FE "
-          f"synapse + soma without the teacher {1e9 * found:.4f} ({100 * (found / total - 1):+.2f} %)")  # fmt: skip
+          f"synapse + soma without the teacher {1e9 * found:.4f} "
+          f"({100 * (found / total - 1):+.2f} %)")  # fmt: skip
 
 
 def first(split: HoldoutSplit, n_docs: int) -> tuple[Corpus, Corpus]:
