@@ -8,7 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from brian2 import StateMonitor, prefs, seed
-from brian_lda.models import ed_spike_lda, ed_spike_lda_paper, ed_spike_plsi_paper, spike_cgs
+from brian_lda.models import (
+    ed_spike_lda,
+    ed_spike_lda_paper,
+    ed_spike_plsi,
+    ed_spike_plsi_paper,
+    spike_cgs,
+)
 
 from brian_lda.circuit import circuit
 from brian_lda.circuit.chips import add_limits, limit_values
@@ -138,3 +144,25 @@ def test_networks_as_printed_hear_the_shared_weight_itself(model, word_bias):
         net.present([word], [1])
         np.testing.assert_allclose(monitor.u[:, -1], u, rtol=0, atol=1e-12)
         np.testing.assert_allclose(monitor.rate[:, -1], np.exp(u), rtol=1e-12)
+
+
+@pytest.mark.parametrize("word_bias", [None, np.log(SHARES)], ids=["paper's rule", "unigram"])
+@pytest.mark.parametrize("model", [ed_spike_lda, ed_spike_plsi])
+def test_rates_of_private_and_shared_synapses(model, word_bias):
+    """exp(M^alpha)/f_w where the word is private, else exp(shared); times exp(M^beta)."""
+    rng = np.random.default_rng(0)
+    pruned = PrunedWords(rng.random((K, V)) < 0.5, np.log([0.3, 0.5, 0.7, 0.9]), word_bias)
+    prior = 1.1 if model is ed_spike_lda else None
+    parameters = event_driven_defaults(K, V, N_D, prior, topic_word_prior=0.0)
+    net = pruned_network(model, parameters, pruned)
+    monitor = StateMonitor(net.topics, "rate", True, when="end")
+    net.network.add(monitor)
+    for word in range(V):
+        own = np.zeros((V, K))
+        own[pruned.private.T] = net.alpha.w[:]
+        own = own[word] * net.topics.g[:] / np.exp(pruned.word_bias[word])
+        p = np.reshape(net.beta.p[:], (D, K))[1]
+        expected = np.where(pruned.private[:, word], own, np.exp(pruned.shared)) * p
+        net.present([word], [1])
+        np.testing.assert_allclose(monitor.rate[:, -1], expected, rtol=1e-12)
+    assert 0 < pruned.private.sum() < V * K
