@@ -17,11 +17,13 @@ dead_synapses, dead_neurons
     Fractions, drawn once. Nothing passes a dead synapse: its neuron takes no part in the races of
     that word or document. A dead topic neuron never fires. A token that no neuron can hear has no
     winner (`NO_WINNER`).
-word_synapses, document_slots
-    n and m, the fan-in of a neuron: most words and most documents that it has synapses for. A topic
-    neuron is split into parts, one for each n words (`models/ed_spike_lda_split.py`): the same
-    law, nothing is dropped. Documents beyond m wait in external memory and are swapped in
-    (`brian_lda.external_memory`).
+document_slots
+    m, most documents that a topic neuron has synapses for. The others wait in external memory and
+    are swapped in (`brian_lda.external_memory`).
+word_synapses
+    n, most words. A topic neuron is split into parts, one for each n words
+    (`models/ed_spike_lda_split.py`): the same law, nothing is dropped. (Pruning meets the same
+    limit by dropping words: `brian_lda.hardware.pruning`.)
 """
 
 from __future__ import annotations
@@ -53,8 +55,10 @@ class Constraints:
         Which chip each topic neuron is on; None: all on one.
     seed : int
         Which synapses and neurons are dead.
-    word_synapses, document_slots : int or None
-        n and m of a split network, both or none.
+    word_synapses : int or None
+        n of a split network, which has `document_slots` as well.
+    document_slots : int or None
+        m; None: all documents are on the chip.
     """
 
     weight_bits: int | None = None
@@ -89,16 +93,20 @@ class Constraints:
             object.__setattr__(self, "chip_of_topic", tuple(int(chip) for chip in chips))
         if not _is_whole(self.seed):
             raise ParameterError(f"seed must be an integer of at least 0; found {self.seed!r}.")
-        n, m = self.word_synapses, self.document_slots
-        if (n, m) != (None, None) and not all(_is_whole(most) and most for most in (n, m)):
+        for name in ("word_synapses", "document_slots"):
+            most = getattr(self, name)
+            if most is not None and not (_is_whole(most) and most):
+                raise ParameterError(
+                    f"{name} must be an integer of at least 1, or None; found {most!r}."
+                )
+        if self.splits and self.document_slots is None:
             raise ParameterError(
-                "word_synapses and document_slots must be integers of at least 1, or both None; "
-                f"found {n!r} and {m!r}."
+                "word_synapses splits topic neurons, which need document_slots as well; found None."
             )
         if self.splits and replace(self, word_synapses=None, document_slots=None) != Constraints():
             raise ParameterError(
-                "word_synapses splits topic neurons, which have no other limits so far; found "
-                f"{self!r}."
+                "word_synapses splits topic neurons, whose parts must keep equal copies: no "
+                f"rounding, no lost packets, nothing dead; found {self!r}. Prune instead."
             )
 
     @property
@@ -109,9 +117,8 @@ class Constraints:
     @property
     def fan_in(self) -> dict[str, int]:
         """Most synapses of a neuron, by layer; empty: no limit."""
-        if self.word_synapses is None or self.document_slots is None:
-            return {}
-        return {"alpha": self.word_synapses, "beta": self.document_slots}
+        limits = {"alpha": self.word_synapses, "beta": self.document_slots}
+        return {layer: most for layer, most in limits.items() if most is not None}
 
     @property
     def gates(self) -> bool:

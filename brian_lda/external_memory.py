@@ -100,6 +100,14 @@ class DocumentSlots:
         self.reads += 1
         return slot, evicted
 
+    def show_all(self, docs: np.ndarray) -> None:
+        """Show a sequence of tokens, by their documents [token]."""
+        docs = np.asarray(docs)
+        # Repeats of the same document change nothing in the order of use: skip them at once.
+        changes = np.flatnonzero(np.diff(docs, prepend=-1)) if len(docs) else np.empty(0, np.intp)
+        for doc in docs[changes].tolist():
+            self.show(doc)
+
     def __contains__(self, doc: int) -> bool:
         return doc in self._slot_of
 
@@ -138,15 +146,16 @@ class DocumentSlots:
             yield SlottedRun(start, len(docs), slots[start:], read_in)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Who is where, the least recently used first, and the swaps so far."""
-        return {
-            "slots": np.array(list(self._slot_of.items()), np.int64).reshape(-1, 2),
-            "swaps": np.array([self.reads, self.writes]),
-        }
+        """Who is where, the least recently used first, then -1 for free slots; swaps so far."""
+        held = np.full((self.n_slots, 2), -1, np.int64)
+        held[: len(self._slot_of)] = list(self._slot_of.items()) or held[:0]
+        return {"slots": held, "swaps": np.array([self.reads, self.writes])}
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` returned."""
-        self._slot_of = OrderedDict((int(doc), int(slot)) for doc, slot in state["slots"])
+        self._slot_of = OrderedDict(
+            (int(doc), int(slot)) for doc, slot in state["slots"] if doc >= 0
+        )
         self.reads, self.writes = map(int, state["swaps"])
 
 
@@ -163,11 +172,7 @@ def count_swaps(docs: np.ndarray, n_slots: int, bytes_per_document: float) -> Sw
         K times the bytes of a synapse with its state.
     """
     slots = DocumentSlots(n_slots)
-    docs = np.asarray(docs)
-    # Repeats of the same document change nothing in the order of use: skip them at once.
-    changes = np.flatnonzero(np.diff(docs, prepend=-1)) if len(docs) else np.empty(0, np.intp)
-    for doc in docs[changes].tolist():
-        slots.show(doc)
+    slots.show_all(docs)
     n_moved = slots.reads + slots.writes
     return SwapCount(slots.reads, slots.writes, len(docs), n_moved * bytes_per_document)
 

@@ -134,7 +134,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         namespace={"smallest": SMALLEST},
         name=f"{prefix}alpha",
     )  # fmt: skip
-    alpha.connect()
+    net.connect_words(alpha)  # all to all, unless words were pruned
     beta = Synapses(
         documents,
         topics,

@@ -111,7 +111,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         namespace={},
         name=f"{prefix}alpha",
     )
-    alpha.connect()
+    net.connect_words(alpha)  # all to all, unless words were pruned
     beta = Synapses(
         documents,
         topics,

@@ -3,10 +3,12 @@
     python sims/table_pruning.py --data-dir DATA --out results
 
 CGS, ed-SpikeLDA whole and split (the first seed only: it has the winners of the whole network if
-both are shown the same tokens, and is shown them in blocks of 50 documents), and ed-SpikeLDA pruned
-after 15 and 20 passes of pre-training (p-15, p-20: 200 private words a topic, one shared synapse),
-by the paper's rule and by ours (`brian_lda.hardware.pruning`, "unigram"). All make the same number
-of passes over 20 Newsgroups, by-date split. A linear SVM on theta; theta of training and test
+both are shown the same tokens), and ed-SpikeLDA pruned after 15 and 20 passes of pre-training
+(p-15, p-20: 200 private words a topic, one shared synapse), by the paper's rule and by ours
+(`brian_lda.hardware.pruning`, "renewed"). Split and pruned networks have a fan-in of 251: 50
+documents are on the chip, and tokens come in blocks of 50 documents. All networks make the same
+number of passes over 20 Newsgroups, by-date split. In spikes "renewed" wires the network anew, and
+compiles it, before each pass. A linear SVM on theta; theta of training and test
 documents alike is folded in with Phi fixed. lambda and varphi are those that
 sims/table_classification.py chose for both on validation documents; its CGS runs are taken over.
 --scale tiny uses a generated corpus whose documents belong to their strongest topic.
@@ -51,7 +53,7 @@ class Scale:
     passes: int  # of ed-SpikeLDA, pre-training included
     pretraining: tuple[int, int]
     n_private: int
-    docs_on_chip: int  # of the split network
+    docs_on_chip: int  # of split and pruned networks
     cgs_sweeps: int
     priors: tuple[float, float] = (0.05, 0.05)
 
@@ -78,7 +80,8 @@ def make(study: Study) -> None:
             ) | {
                 "pretraining": list(scale.pretraining),
                 "n_private": scale.n_private,
-                "split": scale.docs_on_chip if seed == study.seeds[0] else None,
+                "docs_on_chip": scale.docs_on_chip,
+                "split": seed == study.seeds[0],
             }
             for config, function in ((cgs, CLASSIFY), (ed, PRUNE)):
                 places.append((K, study.task(config, function)))

@@ -7,7 +7,8 @@ pruned network's shared synapses are put on top, so that every network takes on 
 `lesions`      dead synapses: what passes them silences the topic neuron for this token
 `chips`        lost packets: one neuron per chip draws which packets do not reach its topic neurons
 `rounding`     weights of few bits: a write is followed by rounding, at random and without bias
-`sharing`      fan-in pruning: a word without a synapse of its own brings the topic's shared rate
+`sharing`      fan-in pruning: the one synapse that stands for all other words
+               (`brian_lda.circuit.pruned`)
 =============  ==================================================================================
 
 A topic neuron with rate 0 takes no part in the race; if none takes part, the token stays clamped
@@ -22,21 +23,18 @@ from collections.abc import Sequence
 
 import numpy as np
 from brian2 import NeuronGroup, Synapses
-from brian2.core.variables import Subexpression
 
 from brian_lda.circuit.circuit import Circuit, Sizes, Values, no_delay
 from brian_lda.circuit.kept import Kept
+from brian_lda.circuit.pruned import add_shared_synapses, shared_values
 from brian_lda.constraints import Constraints
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import PrunedWords
 
 LAYERS = ("alpha", "beta")
 
 
-def add_limits(
-    net: Circuit, constraints: Constraints, kept: Sequence[Kept], *, pruned: bool = False
-) -> None:
-    """Add the limits that `constraints` and pruning impose; none by default.
+def add_limits(net: Circuit, constraints: Constraints, kept: Sequence[Kept]) -> None:
+    """Add the limits that `constraints` and pruning (`net.sizes.pruned`) impose; none by default.
 
     Parameters
     ----------
@@ -44,11 +42,9 @@ def add_limits(
     constraints : Constraints
     kept : sequence of Kept
         The model's declaration: which weights are stored, and which pathways write them.
-    pruned : bool
-        Whether some words have no synapse of their own.
     """
-    if pruned:
-        _add_sharing(net)
+    if net.sizes.pruned is not None:
+        add_shared_synapses(net)
     if constraints.gates:
         for layer in LAYERS:
             _add_lesions(net, layer)
@@ -73,29 +69,6 @@ def add_limits(
                 _add_rounding(net, variable)
 
 
-def _add_sharing(net: Circuit) -> None:
-    if isinstance(net.topics.variables["u"], Subexpression):  # inputs make the rate
-        share = "rate_post = int(shared_rate == 0)*rate_post + shared_rate"
-    else:  # they make u, and the rate follows
-        share = """
-            own = int(shared_rate == 0)
-            u_post = own*u_post + (1 - own)*log(shared_rate + own)
-            """
-    sharing = Synapses(
-        net.words,
-        net.topics,
-        "shared_rate : 1                       # 0 where the word has a synapse of its own",
-        on_pre={"share": share},
-        delay=no_delay("share"),
-        clock=net.clock,
-        namespace={},
-        name=f"{net.prefix}sharing",
-    )
-    sharing.connect()
-    sharing.share.when, sharing.share.order = "excite", 2  # before the document's factor
-    net.add(sharing=sharing)
-
-
 def _add_lesions(net: Circuit, layer: str) -> None:
     lesions = Synapses(
         net.words if layer == "alpha" else net.documents,
@@ -107,9 +80,17 @@ def _add_lesions(net: Circuit, layer: str) -> None:
         namespace={},
         name=f"{net.prefix}lesions__{layer}",
     )
-    lesions.connect()
+    _connect_like(layer, net, lesions)
     lesions.miss.when, lesions.miss.order = "excite", 8
     net.add(**{f"lesions__{layer}": lesions})
+
+
+def _connect_like(layer: str, net: Circuit, synapses: Synapses) -> None:
+    """Connect where the network has a synapse of its own."""
+    if layer == "alpha":
+        net.connect_words(synapses)
+    else:
+        synapses.connect()
 
 
 def _add_chips(net: Circuit, n_chips: int) -> None:
@@ -196,7 +177,7 @@ def _add_rounding(net: Circuit, variable: Kept) -> None:
         namespace={},
         name=f"{net.prefix}rounding__{owner}",
     )
-    rounding.connect()
+    _connect_like(owner, net, rounding)
     rounding.variables.add_reference("weight", synapses, name)
     for path, written in pathways.items():
         own = getattr(rounding, path)
@@ -219,19 +200,19 @@ weight = exp(clip(level, lowest + moved, highest + moved))
 """
 
 
-def limit_values(
-    constraints: Constraints, pruned: PrunedWords | None, kept: Sequence[Kept], sizes: Sizes
-) -> Values:
+def limit_values(constraints: Constraints, kept: Sequence[Kept], sizes: Sizes) -> Values:
     """Values of the variables above, by "object.variable", for the compiled sizes.
 
     A larger compiled network has the same dead synapses: they are drawn row by row.
     """
     values: dict[str, np.ndarray | float] = {}
-    K = sizes.n_topics
+    K, pruned = sizes.n_topics, sizes.pruned
     if constraints.gates:
         for layer, n_sources in zip(LAYERS, (sizes.n_words, sizes.n_docs), strict=True):
-            alive = constraints.living(layer, n_sources, K)
-            values[f"lesions__{layer}.dead"] = (~alive).astype(np.int32).ravel()
+            dead = (~constraints.living(layer, n_sources, K)).astype(np.int32)
+            if layer == "alpha" and pruned is not None:
+                dead = dead[pruned.private.T]
+            values[f"lesions__{layer}.dead"] = dead.ravel()
     if constraints.packet_loss > 0:
         chips = constraints.chips(K)
         values["chips.loss"] = constraints.packet_loss
@@ -245,9 +226,4 @@ def limit_values(
                 values[f"{owner}.lowest"], values[f"{owner}.highest"] = constraints.weight_range
             if variable.gauge:  # a neuron's offset is folded back by whole levels
                 values["topics.grain"] = constraints.quantum
-    if pruned is not None:
-        shared = np.zeros((sizes.n_words, K))
-        private = pruned.private.T
-        shared[: len(private)] = np.where(private, 0.0, np.exp(pruned.tied.T))
-        values["sharing.shared_rate"] = shared.ravel()
-    return values
+    return values if pruned is None else {**values, **shared_values(pruned)}

@@ -44,6 +44,7 @@ from brian2.devices.device import RuntimeDevice
 from brian_lda.circuit.brian_settings import mark_as_used, without_order_warnings
 from brian_lda.circuit.clamped_layer import ClampedLayer, make_pacer
 from brian_lda.errors import ParameterError, SimulationError
+from brian_lda.parameters import PrunedWords
 
 SCHEDULE = ["start", "clamp", "recall", "excite", "groups", "inhibit", "thresholds", "learn"]
 SCHEDULE += ["resets", "end"]
@@ -68,6 +69,8 @@ class Sizes:
         Longest token sequence of one run; a run may be shorter.
     n_blocks : int
         B, blocks of words with topic neurons of their own (`brian_lda.circuit.split`).
+    pruned : PrunedWords or None
+        Which words have a synapse onto which topic neuron; None: all onto all.
     """
 
     n_words: int
@@ -76,10 +79,13 @@ class Sizes:
     n_tokens: int = 1
     capacity: int = 2**20
     n_blocks: int = 1
+    pruned: PrunedWords | None = None
 
     def __post_init__(self) -> None:
         for size in fields(self):
             value = getattr(self, size.name)
+            if size.name == "pruned":
+                continue
             if not isinstance(value, (int, np.integer)) or value < 1:
                 raise ParameterError(
                     f"{size.name} must be an integer of at least 1; found {value!r}."
@@ -175,6 +181,15 @@ class Circuit:
         """
         for brian_object in getattr(self.network, "objects", ()):
             mark_as_used(brian_object, self.network)
+
+    def connect_words(self, synapses: Synapses) -> None:
+        """Connect words to topics, all to all; in a pruned network where a word is private."""
+        if self.sizes.pruned is None:
+            synapses.connect()
+            return
+        words, topics = np.nonzero(self.sizes.pruned.private.T)  # by word, then by topic
+        synapses.connect(i=words, j=topics)
+        self.sparse[synapses.name] = len(words)
 
     def join(self, network: Network) -> None:
         """Move into another Brian `Network`, with other circuits and objects.

@@ -2,7 +2,7 @@
 
 A model lists its variables as `Kept`. Brian orders synapses by source neuron, then by topic neuron;
 the arrays that leave the network are [topic, word] and [doc, topic], without the neurons that only
-fill up a compiled size.
+fill up a compiled size. Where a pruned network has no synapse, they hold the value for filling up.
 """
 
 from __future__ import annotations
@@ -79,19 +79,33 @@ class Kept:
             array = padded
         if self.copied:
             array = np.repeat(array[..., None, :], compiled.n_blocks, axis=-2)
+        if (private := self._private(compiled)) is not None:
+            return array[private]
         return np.ascontiguousarray(array).ravel()
 
     def out_of_network(self, values: np.ndarray, own: Sizes, compiled: Sizes) -> np.ndarray:
         """Inverse of `into_network`; a view of the values, which nobody else holds."""
         if self.copied:
             values = self._agreed(np.reshape(values, (-1, compiled.n_blocks, compiled.n_topics)))
+        if (private := self._private(compiled)) is not None:
+            every = np.full(private.shape, self.fill, values.dtype)
+            every[private] = values
+            values = every
         array = np.reshape(values, self._shape(compiled))
         array = array[tuple(slice(n) for n in self._shape(own))]
         return array.T if self.axes == "topic, word" else array
 
     def size(self, sizes: Sizes) -> int:
         """Number of values in the network."""
+        if (private := self._private(sizes)) is not None:
+            return int(private.sum())
         return int(np.prod(self._shape(sizes))) * (sizes.n_blocks if self.copied else 1)
+
+    def _private(self, sizes: Sizes) -> np.ndarray | None:
+        """Where a pruned network has a synapse for it, bool array [word, topic]; None: all."""
+        if self.axes != "topic, word" or sizes.pruned is None:
+            return None
+        return sizes.pruned.private.T
 
     def _agreed(self, copies: np.ndarray) -> np.ndarray:
         """The first of the copies [..., block, topic], if the others are the same."""

@@ -59,5 +59,5 @@ def require_fan_in(n_incoming: np.ndarray, name: str, most: int) -> None:
     if n_incoming.size and n_incoming.max() > most:
         raise FanInError(
             f"each neuron may have {most} synapses of {name}; neuron {n_incoming.argmax()} has "
-            f"{n_incoming.max()}. Split the topic neurons into more blocks, or prune."
+            f"{n_incoming.max()}. Prune, split the topic neurons, or keep fewer documents."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from brian_lda.automatic_steps import (
     event_word_step,
     stream_word_step,
 )
+from brian_lda.constraints import NO_CONSTRAINTS, Constraints
 from brian_lda.corpus import Corpus, TokenStore
 from brian_lda.errors import ParameterError
 from brian_lda.estimators.base import TopicModel
@@ -99,41 +101,46 @@ class EventDrivenModel(TopicModel):
         seed: int,
         initial: dict[str, np.ndarray] | None = None,
         pruned: PrunedWords | None = None,
+        document_slots: int | None = None,
     ) -> EventDrivenNetwork:
-        """The twin that `backend` asks for."""
+        """The twin that `backend` asks for, with as many documents on the chip at a time."""
         arguments = (parameters, corpus.n_words, corpus.doc_lengths)
-        limits = chip_constraints(self)
-        is_split = limits is not None and limits.splits
+        options = spiking_options(self) if self.backend == "brian2" else {}
+        given: Constraints | None = options.pop("constraints", None) or chip_constraints(self)
+        limits = given or NO_CONSTRAINTS
+        if document_slots is not None:
+            limits = replace(limits, document_slots=document_slots)
+        is_split = limits.splits
         if is_split and pruned is not None:
             raise ParameterError(
                 "a pruned network keeps within its fan-in by itself: leave word_synapses out of "
                 "constraints, or do not prune."
             )
         if self.backend == "rate":
-            if limits is None:
-                return self._twin(*arguments, seed=seed, initial=initial, pruned=pruned)
-            if pruned is not None:
-                raise ParameterError(
-                    "a pruned network with constraints needs backend='brian2': at rate level it "
-                    "has either."
+            if is_split:
+                return EdSpikeLDASplitReference(
+                    *arguments, seed=seed, initial=initial, constraints=limits
                 )
-            kind = EdSpikeLDASplitReference if is_split else ConstrainedReference
-            return kind(*arguments, seed=seed, initial=initial, constraints=limits)
-        from brian_lda.simulation import EventDrivenSpiking, SplitSpiking  # imports Brian2: seconds
+            if replace(limits, document_slots=None) == NO_CONSTRAINTS:
+                slots = limits.document_slots
+                return self._twin(
+                    *arguments, seed=seed, initial=initial, pruned=pruned, document_slots=slots
+                )
+            return ConstrainedReference(
+                *arguments, seed=seed, initial=initial, constraints=limits, pruned=pruned
+            )
+        # imports Brian2: seconds
+        from brian_lda.simulation import EventDrivenSpiking, SlottedSpiking, SplitSpiking
 
-        options = spiking_options(self)
+        options |= {"seed": seed, "initial": initial, "constraints": limits}
         network: EventDrivenSpiking
         if is_split:
-            network = SplitSpiking(*arguments, seed=seed, initial=initial, **options)
+            network = SplitSpiking(*arguments, **options)
         else:
-            network = EventDrivenSpiking(
-                *arguments,
-                seed=seed,
-                initial=initial,
-                name=algorithm_of(type(self)).name,
-                pruned=pruned,
-                **options,
-            )
+            has_slots = limits.document_slots is not None
+            kind = SlottedSpiking if has_slots else EventDrivenSpiking
+            name = algorithm_of(type(self)).name
+            network = kind(*arguments, name=name, pruned=pruned, **options)
         network.prepare()  # compiling is not training: `history_` times the iterations
         return network
 

@@ -7,7 +7,7 @@ event-driven and batch algorithms, and one update for those that work on mini-ba
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from brian_lda.corpus.streams import DocumentBatch, DocumentSource
 from brian_lda.errors import CheckpointError, DivergenceError
 from brian_lda.estimators.learned_prior import LearnedPrior
 from brian_lda.estimators.protocols import BatchUpdates, EventDrivenNetwork, Resumable, Sampler
-from brian_lda.external_memory import block_order
+from brian_lda.external_memory import SwapCount, block_order, count_swaps
 from brian_lda.step_rules import EventStepRule
 
 if TYPE_CHECKING:
@@ -48,8 +48,12 @@ class EventDrivenTrainer:
 
     `network` is either twin: the rate-level reference or the spiking network. `epsilon` [word]
     smooths Phi where it is read out, for networks that have no prior on Phi themselves. With
-    `visits` an iteration is so many passes, whose tokens are counted once.
+    `visits` an iteration is so many passes, whose tokens are counted once. `between_passes`, if it
+    is set, makes another network of the one that was shown these words and has found these winners.
     """
+
+    between_passes: Callable[[Any, np.ndarray, np.ndarray], EventDrivenNetwork] | None = None
+    _latest: tuple[np.ndarray, np.ndarray] | None = None  # words and winners of the pass before
 
     iterations_per_pass = 1
 
@@ -72,15 +76,30 @@ class EventDrivenTrainer:
         require_finite(M__alpha=self.network.M__alpha, M__beta=self.network.M__beta)
         return len(self._words)
 
-    def _pass(self) -> None:
-        # The order depends on (seed, pass) alone, so that a resumed run sees the same tokens.
-        rng = np.random.default_rng(np.random.SeedSequence([self._seed, 2, self._n_passes]))
+    def order_of_pass(self, n_pass: int) -> np.ndarray:
+        """In which order a pass shows the tokens, int array [token].
+
+        It depends on (seed, pass) alone, so that a resumed run sees the same.
+        """
+        rng = np.random.default_rng(np.random.SeedSequence([self._seed, 2, n_pass]))
         slots = getattr(self.network, "slots", None)  # documents that fit on the chip at a time
         if slots is None:
-            order = rng.permutation(len(self._words))
-        else:
-            order = block_order(self._docs, slots.n_slots, rng)
-        self.network.present(self._words[order], self._docs[order])
+            return rng.permutation(len(self._words))
+        return block_order(self._docs, slots.n_slots, rng)
+
+    def planned_swaps(self, first: int, last: int) -> SwapCount:
+        """Swaps of passes first .. last - 1, from an empty chip, as their order of tokens asks."""
+        order = [self.order_of_pass(n_pass) for n_pass in range(first, last)]
+        n_slots = self.network.slots.n_slots  # type: ignore[attr-defined]
+        n_topics = self.network.parameters.n_topics
+        return count_swaps(self._docs[np.concatenate(order)], n_slots, 8.0 * n_topics)
+
+    def _pass(self) -> None:
+        order = self.order_of_pass(self._n_passes)
+        if self.between_passes is not None and self._latest is not None:
+            self.network = self.between_passes(self.network, *self._latest)
+        winners = self.network.present(self._words[order], self._docs[order])
+        self._latest = None if self.between_passes is None else (self._words[order], winners)
         self.network.end_pass()
         self._n_passes += 1
 

@@ -25,12 +25,18 @@ from brian_lda.hardware.memory import Memory, memory_table
 from brian_lda.hardware.partition import hypergraph_placement, index_placement, random_placement
 from brian_lda.hardware.plan import NetworkPlan, plan_of_run
 from brian_lda.hardware.profiles import ChipProfile, available_chips, load_chip
-from brian_lda.hardware.pruning import PAPER_PRIVATE_WORDS, prune_and_continue, prune_words
+from brian_lda.hardware.pruning import (
+    PAPER_DOCS_ON_CHIP,
+    PAPER_PRIVATE_WORDS,
+    prune_and_continue,
+    prune_words,
+)
 from brian_lda.hardware.report import hardware_report
 from brian_lda.hardware.report_page import as_page, as_text
 from brian_lda.hardware.workload import synthetic_workload, workload_of_run
 
 __all__ = [
+    "PAPER_DOCS_ON_CHIP",
     "PAPER_PRIVATE_WORDS",
     "CheckReport",
     "ChipProfile",

@@ -2,15 +2,18 @@
 
 Events of one token (w, d) in a network with K topics, of which k_w keep a private synapse for w:
 
-- synaptic events: k_w (word) + K (document) + K (the winner's inhibition)
-- plastic changes in the gauge form: 1 word synapse if private, 1 offset a_z, K document synapses
+- synaptic events: k_w (word) + K (document) + K - 1 (by which the winner silences the others)
+- plastic changes in the gauge form: 1 word synapse if private, the winner's a_z and s_z, K document
+  synapses
 - plastic changes in the paper's literal form: all n word synapses of the winner, K documents
 
 Dynamic energy counts events; static power runs whether or not anything happens, so its share of a
 token depends on how many tokens a second the chips are given. One number for both, such as
 TrueNorth's 26 pJ per event, holds at one firing rate only (here it is shown beside, as quoted).
 A packet between chips pays at each border that it crosses: 832 pJ on TrueNorth (26 pJ a bit, while
-a synaptic event costs 2.3), 1 nJ on SpiNNaker.
+a synaptic event costs 2.3), 1 nJ on SpiNNaker. Loihi's `hop_joules` is a hop on the chip; what it
+pays between chips is not known, and hops on a chip are not counted here (SANA-FE counts them).
+The conventions are those of `brian_lda.hardware.account`.
 A figure that the profile does not know is left out of the sum and named.
 """
 
@@ -89,8 +92,8 @@ def token_events(
     connected = float(frequency @ private.sum(axis=0))  # mean k_w
     # The winner mostly keeps the words that it wins; P(private) <= 1, taken as 1.
     return TokenEvents(
-        synaptic=connected + 2 * n_topics,
-        plastic_gauge=2.0 + n_topics,
+        synaptic=connected + 2 * n_topics - 1.0,
+        plastic_gauge=3.0 + n_topics,
         plastic_literal=float(private.sum(axis=1).mean()) + n_topics,
         neurons=n_topics,
         packets=packets,
@@ -130,7 +133,6 @@ def energy_per_token(
         "neuron_active_joules": 1.0,
         "neuron_idle_joules": events.neurons - 1.0,
         "packet_joules": events.hops,  # paid again at each border between chips
-        "hop_joules": events.hops,
     }
     dynamic = {
         field: (count * chip.get(field), chip.evidence(field))

@@ -8,9 +8,10 @@ neurons          K B parts, and K topic neurons that hear their parts. All parts
                  same inputs, so that they share the axons of a core.
 memory           the word weights of the whole network; B copies of the m document weights
 synaptic events  K each: the word to the parts of its block, the document to those parts and to the
-                 topic neurons, the parts to their topics, the inhibition; and B, the winner to its
-                 own parts
-plastic changes  one word synapse; offset and one document weight in each of the winner's B parts
+                 topic neurons, the parts to their topics; K - 1, the inhibition of the others; and
+                 B, the winner to its own parts
+plastic changes  one word synapse; offset, share of the prior and one document weight in each of the
+                 winner's B parts
 packets          between chips: those of the whole network, if the parts of a topic share a chip
 """
 
@@ -76,8 +77,9 @@ def fan_in_forms(
     B = math.ceil(V / n)  # parts of a topic, which its neuron hears
     whole_packets = 3.0 * (n_chips - 1)  # word, document and winner enter every other chip
     hops = whole_packets * (pruned.hops / pruned.packets if pruned.packets else 0.0)
-    whole = TokenEvents(3.0 * K, 2.0 + K, float(V + K), K, whole_packets, hops)
-    split = TokenEvents(5.0 * K + B, 1.0 + 2 * B, float(V + K), K * (B + 1), whole_packets, hops)
+    whole = TokenEvents(3.0 * K - 1, 3.0 + K, float(V + K), K, whole_packets, hops)
+    events = 5.0 * K - 1 + B
+    split = TokenEvents(events, 1.0 + 3 * B, float(V + K), K * (B + 1), whole_packets, hops)
     per_core = chip.get("neurons_per_core") or K
     block_cores = B * math.ceil(K / per_core) + math.ceil((K + n_chips) / per_core)
     pruned_cores = math.ceil((K + n_chips) / max(topics_per_core(plan, chip), 1))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 
+import numpy as np
 from brian2 import BrianLogger
 
 from brian_lda.algorithms import SPIKING, find_algorithm
@@ -15,6 +16,7 @@ from brian_lda.circuit.inhibition import Inhibition
 from brian_lda.constraints import NO_CONSTRAINTS, Constraints
 from brian_lda.hardware.locality import LocalityReport, audit
 from brian_lda.models import ed_spike_lda_split
+from brian_lda.parameters import PrunedWords
 from brian_lda.simulation.recorders import add_recorders
 from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.simulator import brian_device
@@ -22,6 +24,7 @@ from brian_lda.simulation.simulator import brian_device
 # Parameter bytes grow with K, which is known here; else sizes make no difference: the audit follows
 # variables, not values.
 SIZES = Sizes(n_words=4, n_docs=2, n_topics=3, n_tokens=5, capacity=8)
+PRUNED = PrunedWords(np.eye(SIZES.n_topics, SIZES.n_words, dtype=bool), np.zeros(3), np.ones(4))
 AS_PRINTED = "_paper"  # ends the name of a network with the paper's literal steps
 
 
@@ -65,8 +68,8 @@ def audit_algorithm(
     model = import_module(f"{algorithm.network}{form}")
     BrianLogger.suppress_name("unused_brian_object")  # it is looked at, and never run
     with brian_device("runtime", "numpy"):
-        net = model.wire(SIZES, inhibition)
-        add_limits(net, constraints, model.KEPT, pruned=pruned)
+        net = model.wire(replace(SIZES, pruned=PRUNED if pruned else None), inhibition)
+        add_limits(net, constraints, model.KEPT)
         add_recorders(net, record)
         return audit(net)
 

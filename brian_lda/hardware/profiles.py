@@ -70,7 +70,9 @@ FIELDS = {
     "neuron_active_joules": Field(float, 0, "J", "one update of a neuron that fires"),
     "neuron_idle_joules": Field(float, 0, "J", "one update of a neuron that does not"),
     "packet_joules": Field(float, 0, "J", "one packet from a chip to the next"),
-    "hop_joules": Field(float, 0, "J", "one spike over one hop of the network on chip"),
+    "hop_joules": Field(
+        float, 0, "J", "one spike over one hop of the network on chip, not between chips"
+    ),
     "average_event_joules": Field(float, 0, "J", "an event with its share of static power"),
     "static_watts": Field(float, 0, "W", "power of a chip that does nothing"),
     "busy_core_watts": Field(float, 0, "W", "further power of each core at work"),

@@ -20,10 +20,19 @@ evenly, phi_zw = p_z f_w/F_z with F_z the sum of f_w over them. log f_w is commo
 race does not change if it is left out for the tied words and taken off the private synapses of the
 word, which then hold M - log f_w. So it needs no synapse (`PrunedWords.word_bias`).
 
+The rule "renewed" is "unigram" with private words chosen anew before each further pass. What a
+topic would give the words that are not private is read from the winners of the pass before: each
+wins z with the word w are C_zw, and exp M_zw = C_zw/(N_z + Vbar) is what the synapse would hold.
+The private synapses keep what they have learnt. A chip is then wired anew once a pass, by what its
+own spikes have told.
+
 The shared synapse is driven by every word that is not private, one of which comes with each token
 that is not. It may as well be a constant bias of the neuron, present for every token, if a private
 synapse carries the difference M^alpha_zw - shared_z. Then a word packet need only reach the chips
 with a topic for which it is private: what `brian_lda.hardware.checker` counts.
+
+In spikes the network has these synapses and no others (`brian_lda.circuit.pruned`): Brian's own
+count is checked in every run.
 """
 
 from __future__ import annotations
@@ -37,11 +46,15 @@ from brian_lda.corpus import Corpus
 from brian_lda.errors import ParameterError
 from brian_lda.estimators import TopicModel
 from brian_lda.estimators.event_driven import EventDrivenModel
+from brian_lda.estimators.protocols import EventDrivenNetwork
 from brian_lda.estimators.trainers import EventDrivenTrainer, softmax_rows
+from brian_lda.initial_weights import word_prior_vector
 from brian_lda.parameters import PrunedWords
+from brian_lda.seen_weights import seen_weights
 
 PAPER_PRIVATE_WORDS, PAPER_DOCS_ON_CHIP = 200, 50
-RULES = ("paper", "unigram")
+RULES = ("paper", "unigram", "renewed")
+LEAST = 1e-100  # of exp M, as in the networks
 
 
 def prune_words(
@@ -91,6 +104,7 @@ def prune_and_continue(
     n_passes: int,
     n_private: int = PAPER_PRIVATE_WORDS,
     rule: str = "paper",
+    docs_on_chip: int | None = None,
     callbacks: Any = None,
 ) -> TopicModel:
     """Prune a pre-trained ed-SpikeLDA or ed-SpikePLSI and train the pruned network further.
@@ -104,8 +118,12 @@ def prune_and_continue(
         Passes over the corpus in the pruned network, after those that the model has made.
     n_private : int
         n, private words per topic.
-    rule : {"paper", "unigram"}
+    rule : {"paper", "unigram", "renewed"}
         Which words are private, and what the others weigh.
+    docs_on_chip : int, optional
+        m, documents with synapses at a time. The others wait in external memory, tokens come in
+        blocks of m documents, and `trainer_.network.slots` counts the swaps. The default is what
+        the model's `constraints` say, or all.
     callbacks : sequence of callables, optional
         As in the estimators.
 
@@ -126,20 +144,55 @@ def prune_and_continue(
             + (" that is not fitted." if trainer is None else " of another kind.")
         )
     model._check_vocabulary(corpus.counts)
+    if rule == "renewed" and not trainer.network.parameters.word_step.per_neuron:
+        raise ParameterError(
+            "rule='renewed' needs one step for all synapses of a topic neuron, RobbinsMonro; found "
+            f"{type(trainer.network.parameters.word_step).__name__}, which a new synapse has no "
+            "memory for. Use rule='unigram'."
+        )
     network = trainer.network
     # Tab. 1(c) without smoothing of the read-out: what the network's own topic neurons see.
     J__alpha = network.J__alpha
-    counts = np.asarray(corpus.counts.sum(axis=0)).ravel() if rule == "unigram" else None
-    pruned = prune_words(softmax_rows(J__alpha), n_private, counts)
-    initial = _on_manifold(network.state(), J__alpha, network.parameters.word_step)
-    pruned_network = model._network(network.parameters, corpus, model.seed_, initial, pruned=pruned)
+    counts = None if rule == "paper" else np.asarray(corpus.counts.sum(axis=0)).ravel()
+
+    def pruned_network(state: dict[str, np.ndarray], J__alpha: np.ndarray) -> EventDrivenNetwork:
+        pruned = prune_words(softmax_rows(J__alpha), n_private, counts)
+        initial = _on_manifold(state, J__alpha, network.parameters.word_step)
+        return model._network(
+            network.parameters, corpus, model.seed_, initial, pruned, document_slots=docs_on_chip
+        )
+
+    def renewed(
+        before: EventDrivenNetwork, words: np.ndarray, winners: np.ndarray
+    ) -> EventDrivenNetwork:
+        state = before.state()
+        state["M__alpha"], J__alpha = _unpruned(before, state, words, winners)
+        return pruned_network(state, J__alpha)
+
     continued = copy.copy(model)
     continued.history_ = [dict(record) for record in model.history_]
     continued.callbacks = callbacks
     continued.trainer_ = copy.copy(trainer)  # same tokens, same order of the passes to come
-    continued.trainer_.network = pruned_network
+    continued.trainer_.network = pruned_network(network.state(), J__alpha)
+    continued.trainer_.between_passes = renewed if rule == "renewed" else None
     continued._train(n_passes)
     return continued
+
+
+def _unpruned(
+    network: Any, state: dict[str, np.ndarray], words: np.ndarray, winners: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """M^alpha and J as if all words had a synapse: learnt where private, else from the winners."""
+    private, K = network.pruned.private, network.parameters.n_topics
+    V = private.shape[1]
+    won = winners >= 0  # a token that nobody heard has no winner
+    C_zw = np.bincount(winners[won].astype(np.int64) * V + words[won], minlength=K * V)
+    C_zw = C_zw.reshape(K, V).astype(np.float64)
+    varphi = word_prior_vector(network.parameters.topic_word_prior, V)
+    P = C_zw / (C_zw.sum(axis=1, keepdims=True) + max(varphi.sum(), 1.0))
+    M__alpha = np.where(private, state["M__alpha"], np.log(np.maximum(P, LEAST)))
+    s_alpha = state.get("s_alpha", np.zeros(K))
+    return M__alpha, seen_weights(M__alpha, s_alpha, network.parameters)
 
 
 def _on_manifold(

@@ -12,7 +12,7 @@ from numba import njit
 
 from brian_lda.constraints import Constraints, heard_tokens, spread_winners
 from brian_lda.errors import ParameterError
-from brian_lda.parameters import EventDrivenParameters
+from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.activation import draw_winner
 from brian_lda.reference.event_driven import EventDrivenTwin
 from brian_lda.reference.event_driven_kernel import LARGEST_DECAY
@@ -27,7 +27,7 @@ class ConstrainedReference(EventDrivenTwin):
     ----------
     parameters : EventDrivenParameters
         With `RobbinsMonro` steps, integrator="flow" and gauge=True.
-    n_words, doc_lengths, seed, initial
+    n_words, doc_lengths, seed, initial, pruned
         As in `EventDrivenTwin`.
     constraints : Constraints
     """
@@ -41,7 +41,13 @@ class ConstrainedReference(EventDrivenTwin):
         seed: int,
         constraints: Constraints,
         initial: dict[str, np.ndarray] | None = None,
+        pruned: PrunedWords | None = None,
     ) -> None:
+        if constraints.document_slots is not None and constraints.dead_synapses > 0:
+            raise ParameterError(
+                "dead_synapses with document_slots needs backend='brian2', where a document "
+                "meets those of its slot; at rate level it has no slot."
+            )
         steps = (parameters.word_step, parameters.doc_step)
         if not (
             parameters.gauge
@@ -57,9 +63,20 @@ class ConstrainedReference(EventDrivenTwin):
         K, n_docs = parameters.n_topics, len(doc_lengths)
         self._chip = constraints.chips(K)
         self._alive__alpha = constraints.living("alpha", n_words, K)
+        if pruned is not None:  # the shared synapse lives with its neuron
+            pruned.require_shape(K, n_words)
+            self._alive__alpha |= ~pruned.private.T
         self._alive__beta = constraints.living("beta", n_docs, K)
         self._rounding_seed = int(seed)
-        super().__init__(parameters, n_words, doc_lengths, seed=seed, initial=initial)
+        super().__init__(
+            parameters,
+            n_words,
+            doc_lengths,
+            seed=seed,
+            initial=initial,
+            pruned=pruned,
+            document_slots=constraints.document_slots,
+        )
 
     def state(self) -> dict[str, np.ndarray]:
         """As in `EventDrivenTwin`, and "levels" on which the weights are, if they are."""
@@ -89,6 +106,8 @@ class ConstrainedReference(EventDrivenTwin):
         if winners is not None:
             raise ParameterError("winners cannot be forced in a network with constraints.")
         words, docs = np.asarray(words, np.int32), np.asarray(docs, np.int32)
+        if self.slots is not None:
+            self.slots.show_all(docs)
         heard = heard_tokens(self._alive__alpha, self._alive__beta, words, docs)
         limits = self.constraints
         low, high = limits.weight_range
@@ -102,6 +121,8 @@ class ConstrainedReference(EventDrivenTwin):
             self._offset__alpha,
             self._n_alpha,
             self._word_rule,
+            self._private,
+            self._shared,
             self._varphi,
             self._per_token,
             self._s_alpha,
@@ -135,12 +156,12 @@ def _round(m, offset, levels, stream):
 
 @njit(cache=True)
 def _present_constrained(
-    words, docs, winners, m__alpha, offset, n_alpha, word_rule,
+    words, docs, winners, m__alpha, offset, n_alpha, word_rule, private, shared,
     varphi, per_token, s, Delta,
     beta, n_beta, doc_rule, a, c,
     alive__alpha, alive__beta, chip, n_chips, loss, levels, stream,
 ):  # fmt: skip
-    K = m__alpha.shape[1]
+    K, pruned = m__alpha.shape[1], private.shape[0] > 0
     u, rate = np.empty(K), np.empty(K)
     Vbar, log_varphi, log_s = varphi.sum(), np.log(varphi), np.log(s)  # log 0: the paper's network
     word_arrived, doc_arrived = np.ones(n_chips, np.bool_), np.ones(n_chips, np.bool_)
@@ -156,7 +177,9 @@ def _present_constrained(
                 hears = alive__alpha[w, k] and alive__beta[d, k]
                 hears = hears and word_arrived[chip[k]] and doc_arrived[chip[k]]
                 u[k] = -np.inf
-                if hears:
+                if hears and pruned and not private[w, k]:
+                    u[k] = shared[w, k] + beta[d, k]
+                elif hears:
                     M = m__alpha[w, k] - offset[k]
                     if log_varphi[w] + log_s[k] > -np.inf:
                         M = log_add(M, log_varphi[w] + log_s[k])  # J, what the topic neuron sees
@@ -174,8 +197,9 @@ def _present_constrained(
         decay = 1.0 + Vbar * waited
         step = min(decay * eta, eta + LARGEST_DECAY)
         gain = -np.expm1(-step)
-        m = log_add(m__alpha[w, z], offset[z] + step + np.log(gain / decay))
-        m__alpha[w, z] = _round(m, offset[z], levels, stream)
+        if not (pruned and not private[w, z]):  # the shared synapse is fixed
+            m = log_add(m__alpha[w, z], offset[z] + step + np.log(gain / decay))
+            m__alpha[w, z] = _round(m, offset[z], levels, stream)
         offset[z] += step
         s[z] += gain * (waited / decay - s[z])
         log_s[z] = np.log(s[z])

@@ -29,6 +29,7 @@ from typing import Literal
 import numpy as np
 
 from brian_lda.errors import ParameterError
+from brian_lda.external_memory import DocumentSlots
 from brian_lda.initial_weights import initial_state, word_prior_vector
 from brian_lda.parameters import EventDrivenParameters, PrunedWords
 from brian_lda.reference.event_driven_kernel import LOG_TINY, present_tokens, word_rates
@@ -57,6 +58,14 @@ class EventDrivenTwin:
         A state as returned by `initial_state` or `state`; the default is `initial_state(...)`.
     pruned : PrunedWords, optional
         The words with a synapse of their own; the default is all.
+    document_slots : int, optional
+        m, documents on the chip at a time; the default is all.
+
+    Attributes
+    ----------
+    slots : DocumentSlots or None
+        With `document_slots`: which documents are on the chip, and the swaps so far. The law does
+        not depend on them, the order of the tokens may.
     """
 
     def __init__(
@@ -68,8 +77,12 @@ class EventDrivenTwin:
         seed: int,
         initial: dict[str, np.ndarray] | None = None,
         pruned: PrunedWords | None = None,
+        document_slots: int | None = None,
     ) -> None:
         self._check_prior(parameters)
+        self.slots: DocumentSlots | None = None
+        if document_slots is not None:
+            self.slots = DocumentSlots(min(document_slots, len(doc_lengths)))
         self.parameters = parameters
         self.pruned = pruned
         self._private, self._shared = np.zeros((0, 0), np.bool_), np.zeros((0, 0))  # all private
@@ -120,6 +133,8 @@ class EventDrivenTwin:
                     f"winners must name one topic per token ({len(words)}); found {len(winners)}."
                 )
         drawn = np.empty(len(words), np.int32) if winners is None else np.array(winners, np.int32)
+        if self.slots is not None:
+            self.slots.show_all(docs)
         if self._rates is None:
             self._rates = self._word_rates()
         present_tokens(
@@ -251,7 +266,7 @@ class EventDrivenTwin:
                 state[f"{name}__{layer}"] = oriented(array)
             if memory[2][0] > 0:
                 state[f"eta_0__{layer}"] = memory[2].copy()
-        return state
+        return state if self.slots is None else {**state, **self.slots.state()}
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
         """Go on from a state returned by `state` or `initial_state`."""
@@ -277,6 +292,10 @@ class EventDrivenTwin:
         self._Delta_alpha = np.array(state.get("Delta_alpha", nothing), np.float64)
         if "stream" in state:
             self._stream = np.array(state["stream"], np.uint64)
+        if self.slots is not None:
+            self.slots = DocumentSlots(self.slots.n_slots)
+            if "slots" in state:
+                self.slots.set_state(state)
         self._word_memory = _synapse_memory(self.parameters.word_step, state, "alpha", order)
         self._doc_memory = _synapse_memory(self.parameters.doc_step, state, "beta", "C")
 

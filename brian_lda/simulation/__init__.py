@@ -10,6 +10,7 @@ from brian_lda.simulation.event_driven import EventDrivenSpiking
 from brian_lda.simulation.mini_batch import DuSpikeLDASpiking, SemiSpikeLDASpiking
 from brian_lda.simulation.recording import EVERYTHING, Recording, Spikes
 from brian_lda.simulation.recording_file import read_recording, write_recording
+from brian_lda.simulation.slots import SlottedSpiking
 from brian_lda.simulation.spike_cgs import SpikeCGSSpiking
 from brian_lda.simulation.split import SplitSpiking
 
@@ -19,6 +20,7 @@ __all__ = [
     "EventDrivenSpiking",
     "Recording",
     "SemiSpikeLDASpiking",
+    "SlottedSpiking",
     "SpikeCGSSpiking",
     "Spikes",
     "SplitSpiking",

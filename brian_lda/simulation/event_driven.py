@@ -16,6 +16,12 @@ from brian_lda.simulation.spiking_network import SpikingNetwork
 from brian_lda.simulation.windows import WindowKeeper
 
 
+def event_driven_model(name: str | None, parameters: EventDrivenParameters) -> Any:
+    """The file of `models/`; without a name the algorithm follows from the prior."""
+    by_prior = "ed_spike_plsi" if parameters.doc_topic_prior is None else "ed_spike_lda"
+    return model_for(name or by_prior, parameters)
+
+
 class EventDrivenSpiking:
     """ed-SpikeLDA and ed-SpikePLSI in spikes: learn token by token.
 
@@ -49,8 +55,7 @@ class EventDrivenSpiking:
         **options: Any,
     ) -> None:
         self.parameters = parameters
-        by_prior = "ed_spike_plsi" if parameters.doc_topic_prior is None else "ed_spike_lda"
-        model = model_for(name or by_prior, parameters)
+        model = event_driven_model(name, parameters)
         doc_lengths = np.asarray(doc_lengths)
         self.network = SpikingNetwork(
             model,

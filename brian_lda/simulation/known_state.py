@@ -46,11 +46,15 @@ class KnownState:
     seed: int
     inhibition: Inhibition
     constraints: Constraints
-    pruned: PrunedWords | None
     kept: tuple[Kept, ...]
     keeper: WindowKeeper | None
     _known: dict[str, np.ndarray]
     _left: dict[str, tuple[np.ndarray, np.ndarray]]
+
+    @property
+    def pruned(self) -> PrunedWords | None:
+        """The words with a synapse of their own; None: all."""
+        return self.sizes.pruned
 
     def keeps(self, name: str) -> bool:
         """Whether this is one of the variables that the network keeps."""
@@ -86,6 +90,17 @@ class KnownState:
 
     def set_state(self, state: State) -> None:
         """Go on from a state returned by `state` of either twin."""
+        self.set_known(self.known_of(state))
+        if self.keeper is not None and "n_shown" in state:
+            self.keeper.n_sequences, self.keeper.n_tokens = map(int, state["n_shown"])
+
+    def set_known(self, known: dict[str, np.ndarray]) -> None:
+        """Replace all that the network keeps, if it has the right shapes and can be stored."""
+        check_weights(self._values_in_brian(known), self.kept, self.sizes.n_blocks, self.pruned)
+        self._known = known
+
+    def known_of(self, state: State) -> dict[str, np.ndarray]:
+        """What the network is to keep in a state of either twin; rounded, if it was not yet."""
         names = [variable.name for variable in self.model.KEPT]
         if set(names) <= set(state) and self.constraints.stored(dict(state)):
             known = {name: np.array(state[name]) for name in names}
@@ -101,10 +116,7 @@ class KnownState:
         for name in self.inhibition.kept:
             first = np.asarray(self.inhibition.values[f"topics.{name}"], np.float64)
             known[name] = np.array(state.get(name, np.broadcast_to(first, (self.sizes.n_topics,))))
-        check_weights(self._values_in_brian(known), self.kept, self.sizes.n_blocks)
-        self._known = known
-        if self.keeper is not None and "n_shown" in state:
-            self.keeper.n_sequences, self.keeper.n_tokens = map(int, state["n_shown"])
+        return known
 
     def _require_agreement(self, state: State, known: State) -> None:
         """Refuse weights M that somebody edited while what they are made from stayed."""
@@ -119,6 +131,16 @@ class KnownState:
                     f"the state's {name} is not the one that its {kept} stand for: leave those out "
                     f"to go on from {name}."
                 )
+
+    @property
+    def fan_in(self) -> dict[str, int]:
+        """Most synapses that a neuron may have, by their name; empty: no limit."""
+        limits = dict(self.constraints.fan_in)
+        if self.constraints.splits:
+            limits["telling"] = 1
+        if self.pruned is not None:
+            limits |= {"alpha": int(self.pruned.n_private.max()), "sharing": 1}
+        return limits
 
     def _values_in_brian(self, known: State) -> Arrays:
         """What is kept, as Brian orders it; what the last run left and nobody changed, as it is."""
@@ -144,7 +166,7 @@ class KnownState:
         return padded
 
     def _compiled(self) -> Sizes:
-        if self.constraints.splits:  # a neuron more could be one synapse too many
+        if self.fan_in:  # a neuron more could be one synapse too many
             return self.sizes
         return replace(
             self.sizes,
@@ -154,7 +176,9 @@ class KnownState:
         )
 
 
-def check_weights(values: Arrays, kept: Sequence[Kept], n_blocks: int = 1) -> None:
+def check_weights(
+    values: Arrays, kept: Sequence[Kept], n_blocks: int = 1, pruned: PrunedWords | None = None
+) -> None:
     """Refuse weights of which exp is no number, or which make a rate that is none.
 
     A rate is a product of exp M over the layers, so that their largest weights add up.
@@ -166,12 +190,16 @@ def check_weights(values: Arrays, kept: Sequence[Kept], n_blocks: int = 1) -> No
         if not variable.written_by:
             continue
         value = values[variable.path]
-        if variable.gauge:
-            value = np.reshape(value, (-1, len(g)))
-        M = np.array([value.min(axis=0), value.max(axis=0)])  # the ends, of each topic if w g
+        g_of_weight = g
+        if variable.gauge and pruned is not None:
+            g_of_weight = g[np.nonzero(pruned.private.T)[1]]
+        else:
+            if variable.gauge:
+                value = np.reshape(value, (-1, len(g)))
+            value = np.array([value.min(axis=0), value.max(axis=0)])  # the ends, of each topic
         with np.errstate(divide="ignore", invalid="ignore"):
-            M = M if variable.in_logs else np.log(M)
-            M = M + np.log(g) if variable.gauge else M
+            M = value if variable.in_logs else np.log(value)
+            M = M + np.log(g_of_weight) if variable.gauge else M
         largest += max(0.0, float(M.max()))
         if not (M.min() > -LARGEST_INPUT and largest < LARGEST_INPUT):
             raise WeightOverflowError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -66,6 +67,9 @@ class SpikingNetwork(KnownState):
     counted : dict of str to int array [neuron], or None
         With `count`, by layer: spikes of all that was shown so far. Document neurons of mini-batch
         networks belong to one document after the other. No part of the state.
+    most_synapses : dict of str to int
+        Where there is a limit of fan-in: the most that a neuron had in the latest run, by name of
+        the synapses, as Brian counts them.
     keeper : WindowKeeper or None
         What was recorded so far of the windows of `record`.
     recorded : list of Spikes
@@ -87,7 +91,10 @@ class SpikingNetwork(KnownState):
         record: Recording | None = None,
         count: bool = False,
     ) -> None:
-        self.model, self.sizes, self.constants, self.seed = model, sizes, dict(constants), seed
+        if pruned is not None:
+            pruned.require_shape(sizes.n_topics, sizes.n_words)
+        self.model, self.constants, self.seed = model, dict(constants), seed
+        self.sizes = replace(sizes, pruned=pruned)
         self.inhibition = make_inhibition(inhibition)
         for path, value in self.inhibition.values.items():
             if np.ndim(value) and np.shape(value) != (sizes.n_topics,):
@@ -101,9 +108,6 @@ class SpikingNetwork(KnownState):
                 f"only ed-SpikeLDA can be split, so that {model.__name__} takes no word_synapses "
                 "and document_slots; leave them out of constraints."
             )
-        self.pruned = pruned
-        if pruned is not None:
-            pruned.require_shape(sizes.n_topics, sizes.n_words)
         self.kept = (
             *model.KEPT,
             *(Kept(f"topics.{name}", "topic") for name in self.inhibition.kept),
@@ -111,6 +115,7 @@ class SpikingNetwork(KnownState):
         self.counted: dict[str, np.ndarray] | None = None
         if count:
             self.counted = {layer: np.zeros(0, np.int64) for layer in counted_layers(model.KEPT)}
+        self.most_synapses: dict[str, int] = {}
         self.recorded: list[Spikes] = []
         self.keeper: WindowKeeper | None = None
         if record is not None:
@@ -203,7 +208,7 @@ class SpikingNetwork(KnownState):
             simulator = self._simulator(keeper.recording if keeper else None)
             result = simulator.run(inputs, part, dt=self.inhibition.dt, streams=seeds)
             values = {path: result[path] for path in values}
-            check_weights(values, self.kept, self.sizes.n_blocks)
+            check_weights(values, self.kept, self.sizes.n_blocks, self.pruned)
             self._require_fan_in(result)
             winners.append(result["winners.i"])
             recorder.read(result, start, stop)
@@ -259,11 +264,15 @@ class SpikingNetwork(KnownState):
         if not self.constraints.gates:
             return np.ones(len(words), bool)
         limits, K = self._limit_values(), self.sizes.n_topics
-        alive = [
-            np.reshape(limits[f"lesions__{layer}.dead"], (-1, K)) == 0
-            for layer in ("alpha", "beta")
-        ]
-        return heard_tokens(alive[0], alive[1], words, docs)
+        alive = {}
+        for layer in ("alpha", "beta"):
+            living = limits[f"lesions__{layer}.dead"] == 0
+            if layer == "alpha" and self.pruned is not None:  # all hear the shared synapse
+                heard = ~self.pruned.private.T
+                heard[~heard] = living
+                living = heard
+            alive[layer] = np.reshape(living, (-1, K))
+        return heard_tokens(alive["alpha"], alive["beta"], words, docs)
 
     def resize(self, sizes: Sizes, **known: np.ndarray) -> None:
         """Another number of documents or remembered tokens, with what is kept of them."""
@@ -278,14 +287,16 @@ class SpikingNetwork(KnownState):
     def _limit_values(self) -> Values:
         compiled = self._compiled()
         if self._limits is None or self._limits[0] != compiled:
-            values = limit_values(self.constraints, self.pruned, self.model.KEPT, compiled)
+            values = limit_values(self.constraints, self.model.KEPT, compiled)
             self._limits = compiled, values
         return self._limits[1]
 
     def _require_fan_in(self, result: Arrays) -> None:
         """Refuse a run of neurons with more synapses than a chip's; they are counted by Brian."""
-        for name, most in self.constraints.fan_in.items():
-            require_fan_in(result[f"{name}.N_incoming"], name, most)
+        for name, most in self.fan_in.items():
+            n_incoming = result[f"{name}.N_incoming"]
+            require_fan_in(n_incoming, name, most)
+            self.most_synapses[name] = int(n_incoming.max())
 
     def _keeper_of(self, record: Recording | None, n_tokens: int) -> WindowKeeper | None:
         """Who keeps the windows of a sequence: its own recording, or that of the training."""
@@ -315,7 +326,7 @@ class SpikingNetwork(KnownState):
 
             def assemble() -> Circuit:
                 net = self.model.wire(compiled, self.inhibition)
-                add_limits(net, self.constraints, self.model.KEPT, pruned=self.pruned is not None)
+                add_limits(net, self.constraints, self.model.KEPT)
                 add_recorders(net, record)
                 add_counters(net, tuple(self.counted or ()))
                 return net
@@ -323,7 +334,7 @@ class SpikingNetwork(KnownState):
             outputs = (
                 *(variable.path for variable in self.kept),
                 *(counter_path(layer) for layer in self.counted or ()),
-                *(f"{name}.N_incoming" for name in self.constraints.fan_in),
+                *(f"{name}.N_incoming" for name in self.fan_in),
             )
             self._simulators[compiled, record] = make_simulator(self._kind, assemble, outputs)
         return self._simulators[compiled, record]

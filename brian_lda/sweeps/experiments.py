@@ -69,7 +69,7 @@ def classify(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str
     train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
     model = make_model(RunConfig(**config)).fit(train)
     seconds = model.history_[-1]["seconds"]
-    return {"iterations": model.n_iter_, "seconds": seconds, **_accuracies(model, train, judged)}
+    return {"iterations": model.n_iter_, "seconds": seconds, **accuracies(model, train, judged)}
 
 
 def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
@@ -79,37 +79,39 @@ def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
     ----------
     config : dict
         As for `classify`, with `iterations` passes of each network in all; and "pretraining", a
-        list of x; "n_private", the words that keep a synapse of their own in each topic; "split",
-        the documents on the chip of a network that is split for n_private words, or None.
+        list of x; "n_private", the words that keep a synapse of their own in each topic;
+        "docs_on_chip", the documents that pruned and split networks hold at a time, or None: all;
+        "split": whether there is a network that is split for n_private words.
 
     Returns
     -------
     dict
         "whole", "split" if there is one and, for each x, "p-x" (the paper's rule) and "ours p-x"
-        (the rule "unigram"): what `classify` returns of accuracies.
+        (the rule "renewed"): what `classify` returns of accuracies.
     """
     config = dict(config)
     train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
     pretraining, n_private = config.pop("pretraining"), config.pop("n_private")
-    document_slots = config.pop("split")
+    docs_on_chip, is_split = config.pop("docs_on_chip"), config.pop("split")
     passes = config["iterations"]
     result: dict[str, Any] = {}
 
     def branch(model: Any, record: dict[str, Any]) -> None:
         x = record["iteration"]
-        for name, rule in ((f"p-{x}", "paper"), (f"ours p-{x}", "unigram")):
+        for name, rule in ((f"p-{x}", "paper"), (f"ours p-{x}", "renewed")):
             if x in pretraining:
                 pruned = prune_and_continue(
-                    model, train, n_passes=passes - x, n_private=n_private, rule=rule
-                )
-                result[name] = _accuracies(pruned, train, judged)
+                    model, train, n_passes=passes - x, n_private=n_private, rule=rule,
+                    docs_on_chip=docs_on_chip,
+                )  # fmt: skip
+                result[name] = accuracies(pruned, train, judged)
 
-    if document_slots is not None:
-        limits = {"word_synapses": n_private, "document_slots": document_slots}
+    if is_split:
+        limits = {"word_synapses": n_private, "document_slots": docs_on_chip or train.n_docs}
         split = make_model(RunConfig(**config)).set_params(constraints=limits).fit(train)
-        result["split"] = _accuracies(split, train, judged)
+        result["split"] = accuracies(split, train, judged)
     model = make_model(RunConfig(**config)).set_params(callbacks=[branch]).fit(train)
-    return {**result, "whole": _accuracies(model, train, judged)}
+    return {**result, "whole": accuracies(model, train, judged)}
 
 
 def count(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
@@ -146,7 +148,8 @@ def count(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
     }
 
 
-def _accuracies(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:
+def accuracies(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:
+    """Per cent of the judged documents that an SVM on theta puts into the right class."""
     theta = {"fold_in": model.transform(train)}
     if hasattr(model, "doc_topic"):
         theta["trained"] = model.doc_topic()
@@ -163,13 +166,18 @@ def _accuracies(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:
     return result
 
 
-def _labelled_parts(name: str, judged_on: str, data_dir: str | None) -> tuple[Corpus, Corpus]:
-    corpus = load_corpus(name, data_dir=data_dir)
+def with_labels(corpus: Corpus) -> Corpus:
+    """The corpus; a generated one with labels and a split of its own."""
     if isinstance(corpus, GeneratedCorpus):  # its strongest topic is its class
         labels = corpus.true_theta.argmax(axis=1)
         names = tuple(f"topic{z}" for z in range(corpus.true_theta.shape[1]))
         split = np.where(np.arange(corpus.n_docs) % 3 == 2, "test", "train")
-        corpus = replace(corpus, labels=labels, label_names=names, split=split)
+        return replace(corpus, labels=labels, label_names=names, split=split)
+    return corpus
+
+
+def _labelled_parts(name: str, judged_on: str, data_dir: str | None) -> tuple[Corpus, Corpus]:
+    corpus = with_labels(load_corpus(name, data_dir=data_dir))
     if corpus.labels is None or corpus.split is None:
         raise ParameterError(
             f"classification needs a corpus with labels and a split, such as 20ng; {name} has none."

@@ -160,6 +160,20 @@ def _pruning(rows: Sequence[Row]) -> str:
     return markdown(["", "K", "binary", "paper", "20 classes", "paper"], body)
 
 
+def _on_chip(rows: Sequence[Row]) -> str:
+    names = ("accuracy_fold_in", "binary_accuracy_fold_in")
+    counts = ("fan_in", "writes", "packets", "ticks")
+    body = [
+        [row["corpus"].upper(), row["network"], _pm(row, "perplexity", 0)]
+        + [_pm(row, name, 1) if row[name] else "" for name in names]
+        + [f"{float(row[name]):.4g}" if row[name] else "" for name in counts]
+        + [f"{float(row['seconds']):.0f}"]
+        for row in rows
+    ]
+    header = ["corpus", "", "perplexity", "20 classes", "binary", "fan-in", "swaps"]
+    return markdown([*header, "packets a token", "ticks a token", "s a run"], body)
+
+
 def _stream(rows: Sequence[Row]) -> str:
     shares = [name.removeprefix("mib_at_") for name in rows[0] if name.startswith("mib_at_")]
     body = []
@@ -185,5 +199,6 @@ _TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
     "table_classification": _classification,
     "table_memory": _memory,
     "table_pruning": _pruning,
+    "table_on_chip": _on_chip,
     "table_stream": _stream,
 }

@@ -11,9 +11,10 @@ from test_study_scripts import script
 
 import table_quality
 from brian_lda.corpus import load_corpus, write_uci
+from brian_lda.errors import ParameterError
 from brian_lda.runs import RunConfig, make_model
 from brian_lda.simulation.simulator import SIMULATORS
-from brian_lda.sweeps import experiments
+from brian_lda.sweeps import experiments, on_chip
 from study import backend
 from study.comparison import Setting
 
@@ -200,3 +201,25 @@ def test_baselines_and_the_rate_level_stay_as_they_are():
     model = make_model(RunConfig(**spikes))
     assert model.backend == "brian2" and model.brian2_options == {"simulator": "numpy"}
     assert model.constraints == {} and backend.SIMULATORS == SIMULATORS
+
+
+def test_on_chip(tmp_path, monkeypatch):
+    corpus = load_corpus("synthetic", n_docs=18, n_words=12, n_topics=2, doc_length=6, seed=0)
+    monkeypatch.setattr(on_chip, "load_corpus", lambda name, data_dir=None: corpus)
+    table = script("table_on_chip")
+    monkeypatch.setitem(table.SCALES, "tiny", table.Scale(("synthetic",), 4, 3, 1, 6, 4, 2))
+    assert table.main(["--scale", "tiny", "--out", str(tmp_path), *IN_SPIKES[2:]]) == 0
+    rows = {row["network"]: row for row in rows_of(tmp_path, "table_on_chip")}
+    assert list(rows) == ["ideal", "split", "pruned", "all limits"]
+    assert [int(row["fan_in"]) for row in rows.values()] == [24, 11, 11, 11]  # 12 + 12; 6 + 4 + 1
+    for name, row in rows.items():
+        assert 1 < float(row["perplexity"]) < 200 and 0 <= float(row["accuracy_fold_in"]) <= 100
+        assert row["writes"] == row["planned_writes"] and (row["writes"] == "") == (name == "ideal")
+    assert float(rows["all limits"]["ticks"]) > 7  # a window is 1 + 2*3 ticks
+    assert 3 < float(rows["all limits"]["packets"]) < 3 * float(rows["all limits"]["ticks"])
+    limits = table.SCALES["tiny"].limits
+    assert limits == {"weight_bits": 8, "packet_loss": 0.01, "latency": 3, "n_chips": 2}
+    config = {"network": "split", "limits": limits}
+    config |= dict.fromkeys(("n_private", "docs_on_chip", "pretraining", "rule"))
+    with pytest.raises(ParameterError, match="are those of a pruned network; found .* 'split'"):
+        on_chip.on_chip(config)

@@ -133,8 +133,13 @@ def test_pruned_networks_branch_off_and_stay_near_the_whole_one(out):
     for name, row in rows.items():
         assert row["n_runs"] == ("1" if name == "split" else "3")
         assert 50 < float(row["accuracy"]) <= 100  # ten classes
-    whole, *pruned = (rows[name]["accuracy"] for name in ("ed-SpikeLDA", "split", *all_pruned))
-    assert all(abs(float(whole) - float(p)) < 15 and p != whole for p in pruned)
+    # means over few documents may coincide; means and spreads of different networks do not
+    figures = [
+        (float(rows[name]["accuracy"]), rows[name]["accuracy_spread"])
+        for name in ("ed-SpikeLDA", "split", *all_pruned)
+    ]
+    assert all(abs(figures[0][0] - mean) < 15 for mean, _ in figures)
+    assert len(set(figures)) == len(figures)
     parameters = json.loads((out / "table_pruning.json").read_text())["parameters"]
     assert parameters["n_private"] == 40 and parameters["passes"] == 6
 

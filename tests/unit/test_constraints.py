@@ -338,12 +338,15 @@ def test_races_of_a_pruned_network_are_decided_by_private_and_shared_weights(for
     np.testing.assert_array_equal(spiking.present(sure, sure), u.argmax(axis=1)[sure])
 
 
-def test_a_tied_word_brings_the_shared_rate_times_its_share():
-    private = np.array([[1, 0, 0], [0, 0, 1]], bool)
+def test_the_shared_synapse_weighs_the_same_for_all_words_and_private_ones_are_divided():
+    private = np.array([[1, 0, 1], [0, 0, 1]], bool)
     pruned = PrunedWords(private, np.log([0.2, 0.5]), np.log([2.0, 3.0, 5.0]))
-    values = limit_values(Constraints(), pruned, (), Sizes(n_words=4, n_docs=1, n_topics=2))
-    expected = [[0, 1.0], [0.6, 1.5], [1.0, 0], [0, 0]]  # [word, topic]; word 3 fills up the size
-    np.testing.assert_allclose(values["sharing.shared_rate"], np.ravel(expected))
+    sizes = Sizes(n_words=3, n_docs=1, n_topics=2, pruned=pruned)
+    values = limit_values(Constraints(), (), sizes)
+    np.testing.assert_allclose(values["sharing.shared_rate"], [0.2, 0.5])
+    np.testing.assert_allclose(values["backing.share"], [2.0, 5.0, 5.0])  # by word, then by topic
+    by_the_paper = replace(sizes, pruned=PrunedWords(private, pruned.shared))
+    assert "backing.share" not in limit_values(Constraints(), (), by_the_paper)
 
 
 def test_a_pruned_network_with_few_bits_and_dead_synapses():
@@ -356,7 +359,8 @@ def test_a_pruned_network_with_few_bits_and_dead_synapses():
     )
     words, docs = tokens(30)
     winners = network.present(words, docs)
-    paths = limits.living("alpha", V, K)[words] & limits.living("beta", D, K)[docs]
+    own = limits.living("alpha", V, K) | ~private.T  # the shared synapse is alive
+    paths = own[words] & limits.living("beta", D, K)[docs]
     heard = winners >= 0
     np.testing.assert_array_equal(heard, paths.any(axis=1))
     assert paths[heard, winners[heard]].all()

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from brian_lda.errors import MissingDependencyError, ParameterError, PlacementError
 from brian_lda.hardware import load_chip
-from brian_lda.hardware.engines import spynnaker
+from brian_lda.hardware.engines import sanafe, spynnaker
 from brian_lda.hardware.engines.exported import (
     Tokens,
     doc_weights,
@@ -198,6 +198,14 @@ def test_what_loihi_cannot_hold():
         Replay(TOKENS, np.zeros(3, int), ones[:, :3])
 
 
+def test_a_loihi_yaml_with_other_names_is_one_clear_line(monkeypatch):
+    text = "- name: loihi_lif\n    energy_access_neuron: 1e-12\n"
+    monkeypatch.setattr(sanafe, "_loihi_yaml", lambda: text)
+    for ask in (sanafe.coefficients_of_sanafe, lambda: sanafe._with_energies(text, None)):
+        with pytest.raises(ParameterError, match="has no loihi_dense_synapse.energy_process_spike"):
+            ask()
+
+
 def test_sanafe_agrees_with_our_account_to_the_last_digits():
     pytest.importorskip("sanafe", reason="needs sanafe: pip install 'brian_lda[sanafe]'")
     from brian_lda.hardware.energy import energy_per_token, token_events
@@ -219,4 +227,5 @@ def test_sanafe_agrees_with_our_account_to_the_last_digits():
     report = energy_per_token(events, loihi, 1)
     parts = ("synaptic_event_joules", "neuron_active_joules", "neuron_idle_joules")
     expected = sum(report.dynamic[part][0] for part in parts)
-    assert (theirs.synapse + theirs.soma) / 200 == pytest.approx(expected, rel=0.01)
+    without_teacher = (theirs.synapse + theirs.soma) / 200 - joules.synapse
+    assert without_teacher == pytest.approx(expected, rel=0.01)

@@ -114,3 +114,15 @@ def test_slots_go_on_from_their_state():
     resumed.set_state(first.state())
     assert [straight.show(doc) for doc in docs[50:]] == [resumed.show(doc) for doc in docs[50:]]
     assert straight.reads == resumed.reads and straight.writes == resumed.writes > 0
+
+
+def test_the_state_of_a_chip_that_is_not_full_yet():
+    slots = DocumentSlots(3)
+    slots.show_all(np.array([7, 7, 2, 7]))
+    state = slots.state()
+    assert state["slots"].tolist() == [[2, 1], [7, 0], [-1, -1]]  # least recently used first
+    again = DocumentSlots(3)
+    again.set_state(state)
+    assert again.doc_in_slot == {0: 7, 1: 2} and (again.reads, again.writes) == (2, 0)
+    assert again.show(5) == (2, None)  # the free slot, and nobody had to leave
+    assert DocumentSlots(2).state()["slots"].tolist() == [[-1, -1], [-1, -1]]

@@ -65,6 +65,37 @@ def test_training_goes_on_by_the_unigram_rule(pretrained, reuters):
         prune_and_continue(pretrained, reuters.train, n_passes=1, rule="best")
 
 
+def test_private_words_are_chosen_anew_from_the_winners(pretrained, reuters):
+    """Two passes: the network of the second is made of the first, by hand."""
+    counts = np.asarray(reuters.train.counts.sum(axis=0)).ravel()
+    after_pass = []
+
+    def note(model, record):
+        network = model.trainer_.network
+        after_pass.append((network.pruned, np.exp(network.J__alpha), network.state()["s_alpha"]))
+        after_pass[-1] += model.trainer_._latest
+
+    prune_and_continue(
+        pretrained, reuters.train, n_passes=2, n_private=50, rule="renewed", callbacks=[note]
+    )
+    (first, P, s, words, winners), (second, *_) = after_pass
+    unigram = prune_words(softmax_rows(pretrained.trainer_.network.J__alpha), 50, counts)
+    assert np.array_equal(first.private, unigram.private)
+    C = np.zeros(P.shape)
+    np.add.at(C, (winners, words), 1)
+    varphi = pretrained.topic_word_prior
+    won = C / (C.sum(axis=1, keepdims=True) + varphi * C.shape[1])
+    phi = np.where(first.private, P, won + varphi * s[:, None])
+    by_hand = prune_words(phi / phi.sum(axis=1, keepdims=True), 50, counts)
+    assert np.array_equal(by_hand.private, second.private)
+    np.testing.assert_allclose(by_hand.shared, second.shared, rtol=1e-9)
+    assert (second.private & ~first.private).sum() > 10  # not vacuous
+    steps = EdSpikeLDA(n_topics=2, max_iter=1, random_state=0, word_step=VarianceTracking())
+    few = reuters.train.subset(range(9))
+    with pytest.raises(ParameterError, match="rule='renewed' needs one step for all synapses"):
+        prune_and_continue(steps.fit(few), few, n_passes=1, n_private=9, rule="renewed")
+
+
 def test_with_room_for_all_words_nothing_is_tied():
     assert prune_words(np.full((2, 5), 0.2), 5).private.all()
     assert prune_words(np.full((2, 5), 0.2), 9).private.all()
@@ -167,8 +198,12 @@ def test_limits_of_chips_are_kept_by_the_pruned_network():
     levels = (network.M__beta + 10.0) / Constraints(**options["constraints"]).quantum
     np.testing.assert_allclose(levels, np.rint(levels), rtol=0, atol=1e-9)
     at_rate_level = EdSpikeLDA(**options).fit(corpus)
-    with pytest.raises(ParameterError, match="backend='brian2'"):
-        prune_and_continue(at_rate_level, corpus, n_passes=1, n_private=4)
+    network = prune_and_continue(at_rate_level, corpus, n_passes=1, n_private=4).trainer_.network
+    levels = (network.M__beta + 10.0) / Constraints(**options["constraints"]).quantum
+    np.testing.assert_allclose(levels, np.rint(levels), rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(
+        network.M__alpha[~network.pruned.private], network.pruned.tied[~network.pruned.private]
+    )
 
 
 def test_models_that_cannot_be_pruned_are_refused(reuters):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ V, K = 70, 6  # 69 to 72 words are rounded up to 72
 LENGTHS = np.full(300, 10)  # 289 to 304 documents are rounded up to 304
 STEPS = (RobbinsMonro(0.5, 10), RobbinsMonro(0.5, 10))
 PHI = np.random.default_rng(0).dirichlet(np.ones(V), K)
+PRUNED = prune_words(PHI, 5)
 
 
 class FolderFound(Exception):
@@ -123,7 +125,8 @@ GROUPS = {
         limited(weight_bits=6, seed=4),
         limited(weight_bits=8, weight_range=(-20.0, 5.0)),
     ],
-    "pruned": [{"pruned": prune_words(PHI, 5)}, {"pruned": prune_words(PHI[:, ::-1], 9)}],
+    "pruned": [{"pruned": PRUNED}, {"pruned": replace(PRUNED, shared=PRUNED.shared - 1)}],
+    "other synapses": [{"pruned": prune_words(PHI[:, ::-1], 5)}],
 }
 
 

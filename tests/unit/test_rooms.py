@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from brian_lda.sweeps.experiments import CLASSIFY, COUNT, PRUNE
+from brian_lda.sweeps.on_chip import ON_CHIP
 from brian_lda.sweeps.task import TRAIN
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,8 +51,8 @@ TABLE = {
     "estimators": f"{DATA} algorithms automatic_steps available_memory cpu_time external_memory "
     "initial_weights files corpus reference simulation evaluation",
     "comparison": "errors algorithms corpus reference plotting evaluation estimators",
-    "hardware": f"{DATA} algorithms external_memory files corpus plotting circuit models "
-    "simulation estimators",
+    "hardware": f"{DATA} algorithms external_memory initial_weights seen_weights files corpus "
+    "plotting circuit models simulation estimators",
     "runs": f"{DATA} algorithms files corpus plotting evaluation simulation estimators",
     # `experiments` prunes in workers, `distributed` trains a reference on them
     "sweeps": f"{DATA} algorithms files corpus evaluation reference simulation estimators runs "
@@ -215,7 +216,7 @@ def test_the_library_never_imports_the_scripts():
         assert not names & beside, module
 
 
-@pytest.mark.parametrize("function", [TRAIN, CLASSIFY, PRUNE, COUNT])
+@pytest.mark.parametrize("function", [TRAIN, CLASSIFY, PRUNE, COUNT, ON_CHIP])
 def test_what_runs_in_workers_stands_in_the_library(function):
     """A worker on another machine has brian_lda installed, and no folder sims/."""
     module, _, name = function.partition(":")

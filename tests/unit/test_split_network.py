@@ -245,6 +245,18 @@ class TestStates:
         for name, array in straight.state().items():
             assert np.array_equal(resumed.state()[name], array), name
 
+    def test_weights_of_another_corpus_are_refused(self):
+        words, docs, N_d = tokens(20)
+        network = SplitSpiking(
+            parameters_of("window", 0.0), V, N_d, seed=0, constraints=LIMITS, simulator="numpy"
+        )
+        before = network.state()
+        for name, axes in (("p", r"doc, topic\] = \(6, 3\)"), ("w", r"topic, word\] = \(3, 43\)")):
+            wrong = {**before, name: before[name][:, :-1]}
+            with pytest.raises(ParameterError, match=rf"{name} must have shape \[{axes}"):
+                network.set_state(wrong)
+        np.testing.assert_array_equal(network.state()["p"], before["p"])
+
     @pytest.mark.parametrize("kind", [EdSpikeLDAReference, EventDrivenSpiking])
     def test_a_whole_network_goes_on_from_a_split_one(self, kind):
         words, docs, N_d = tokens(2000)
@@ -292,7 +304,7 @@ class TestEstimator:
         model = {"n_topics": 3, "max_iter": 1, "constraints": limits}
         refused = [
             (EdSpikePLSI(n_topics=3, backend="brian2", brian2_options={"constraints": limits}),
-             "only ed-SpikeLDA can be split"),
+             "splits ed-SpikeLDA"),
             (EdSpikeLDA(**model, integrator="euler"), "splits ed-SpikeLDA"),
             (EdSpikeLDA(**model, doc_step=AdaGrad()), "needs RobbinsMonro steps"),
             (EdSpikeLDA(**model, backend="brian2", brian2_options={"inhibition": "poisson"}),
@@ -310,9 +322,12 @@ class TestEstimator:
     @pytest.mark.parametrize(
         ("limits", "message"),
         [
-            ({"word_synapses": 200}, "both None; found 200 and None"),
+            ({"word_synapses": 200}, "need document_slots as well; found None"),
             ({"word_synapses": 0, "document_slots": 5}, "at least 1"),
-            ({"word_synapses": 9, "document_slots": 5, "weight_bits": 8}, "no other limits so far"),
+            (
+                {"word_synapses": 9, "document_slots": 5, "weight_bits": 8},
+                "must keep equal copies: no rounding",
+            ),
         ],
     )
     def test_limits_that_make_no_sense(self, limits, message):

@@ -87,7 +87,7 @@ def test_classification_learns_from_the_training_documents_alone(monkeypatch):
         judged.append((train.n_docs, test.n_docs))
         return {}
 
-    monkeypatch.setattr(experiments, "_accuracies", accuracies)
+    monkeypatch.setattr(experiments, "accuracies", accuracies)
     config = classification_config("ed_spike_lda", "synthetic", 3, 0.1, 0.05, 2, 0, "validation")
     result = experiments.classify(config)
     assert result["iterations"] == 2
@@ -108,11 +108,13 @@ def test_a_pruned_network_has_as_many_passes_in_all_as_the_whole_one(monkeypatch
             "private": None if network.pruned is None else network.pruned.n_private.tolist(),
         }
 
-    monkeypatch.setattr(experiments, "_accuracies", passes)
+    monkeypatch.setattr(experiments, "accuracies", passes)
     config = classification_config("ed_spike_lda", "any", 2, 0.1, 0.05, 7, 0)
     config |= {"pretraining": [2, 5], "n_private": 3}
     expected = {"passes": 7, "spikes": 7.0, "shown": 7, "private": [3, 3]}
     whole = {**expected, "private": None}
     pruned = {f"{who}p-{x}": expected for who in ("", "ours ") for x in (2, 5)}
-    assert experiments.prune({**config, "split": None}) == {**pruned, "whole": whole}
-    assert experiments.prune({**config, "split": 4}) == {**pruned, "whole": whole, "split": whole}
+    asked = {**config, "docs_on_chip": None, "split": False}
+    assert experiments.prune(asked) == {**pruned, "whole": whole}
+    asked |= {"docs_on_chip": 4, "split": True}
+    assert experiments.prune(asked) == {**pruned, "whole": whole, "split": whole}

@@ -216,7 +216,7 @@ def test_the_table_of_pruning_asks_for_the_papers_networks():
         assert config["judged_on"] == "test" and config["corpus"] == "20ng"
         if function == experiments.PRUNE:
             assert config["pretraining"] == [15, 20] and config["n_private"] == 200
-            assert config["split"] == (50 if config["seed"] == 0 else None)
+            assert config["docs_on_chip"] == 50 and config["split"] == (config["seed"] == 0)
             assert (config["iterations"], config["prior"]) == (100, 1.05)
         else:
             assert (config["algorithm"], config["prior"]) == ("cgs", 0.05)

@@ -84,7 +84,7 @@ class LoihiEnergy:
 
 def coefficients_of_sanafe() -> Coefficients:
     """What loihi.yaml of the installed SANA-FE says."""
-    found = dict(_energies(_loihi_yaml()))
+    found = _energies(_loihi_yaml())
     return Coefficients(**{name: found[places[0]] for name, places in PLACES.items()})
 
 
@@ -275,11 +275,18 @@ def _energies(text: str) -> Mapping[tuple[str, str], float]:
             unit = name[1]
         elif energy := ATTRIBUTE.match(line):
             found[unit, energy[2]] = float(energy[3])
+    needed = {place for places in PLACES.values() for place in places}
+    if missing := sorted(f"{unit}.{attribute}" for unit, attribute in needed - found.keys()):
+        raise ParameterError(
+            f"loihi.yaml of the installed SANA-FE has no {', '.join(missing)}: its names have "
+            "changed. This account was written for SANA-FE 2.2; install that one."
+        )
     return found
 
 
 def _with_energies(text: str, joules: Coefficients) -> str:
     """The file with other coefficients."""
+    _energies(text)  # all of them are there
     wanted = {place: getattr(joules, name) for name, places in PLACES.items() for place in places}
     lines, unit = [], ""
     for line in text.splitlines():
