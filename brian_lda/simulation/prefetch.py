@@ -21,7 +21,7 @@ DEFINITION = """
     const auto fetch = [](const void *row, size_t n_bytes) {  // all cache lines that it touches
         const char *line = static_cast<const char *>(row), *end = line + n_bytes;
         for (line -= reinterpret_cast<uintptr_t>(line) % 64; line < end; line += 64)
-            __builtin_prefetch(line, 1);
+            __builtin_prefetch(line);
     };"""
 
 
