@@ -218,10 +218,10 @@ class SpikingNetwork(KnownState):
         if record is not None and keeper is not None:
             self.recorded = keeper.recorded()
         for variable in self.kept:
-            known, left = self._known[variable.name], values[variable.path]
             if variable.path not in same:
+                left = values[variable.path]
                 known = variable.out_of_network(left, self.sizes, compiled)
-            self._known[variable.name], self._left[variable.path] = known, (known, left)
+                self._known[variable.name], self._left[variable.path] = known, (known, left)
         return spread_winners(np.concatenate(winners), heard)
 
     def _paths(self, names: Collection[str]) -> list[str]:
