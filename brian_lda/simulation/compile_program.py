@@ -21,6 +21,7 @@ from brian2.synapses.synapses import SynapticPathway
 
 from brian_lda.circuit.circuit import Circuit
 from brian_lda.errors import BuildError
+from brian_lda.simulation import prefetch
 from brian_lda.simulation.build_lock import sole_builder
 from brian_lda.simulation.program_key import SERVE, compiler
 
@@ -149,9 +150,13 @@ def _run_until_done(circuit: Circuit, device: CPPStandaloneDevice) -> str:
     size_t stream = 0;
     long idle = 0, found = {n_winners}, ticks = 0;
     {declare_windows}
+    {prefetch.DEFINITION}
     while (found < {n_tokens} && idle <= {STALLED_AFTER}) {{
         if (found == {STREAMS[0]}[stream])
             _random_generators[0].seed((unsigned long){STREAMS[1]}[stream++]);
+        if (!idle && found + 1 < {n_tokens}) {{
+            {prefetch.fetch_token(circuit, device, "found + 1")}
+        }}
         {look_at_windows}
         for (size_t i = 0; i < {network}.objects.size(); i++)
             if ({network}.objects[i].second{unless_closed}) {network}.objects[i].second();

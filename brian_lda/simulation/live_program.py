@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from brian_lda.errors import SimulationError
+from brian_lda.simulation.array_transport import received, sent
 
 try:
     import fcntl
@@ -160,16 +161,15 @@ class LiveProgram:
         try:
             _write(process.stdin.fileno(), struct.pack("=Q", len(sets)))
             for number, array in sets:
-                _write(process.stdin.fileno(), struct.pack("=QQ", number, array.nbytes))
-                _write(process.stdin.fileno(), _bytes_of(array))
+                _write(process.stdin.fileno(), struct.pack("=Q", number))
+                for part in sent(array):
+                    _write(process.stdin.fileno(), part)
             numbers = [number for number, _ in asked]
             _write(process.stdin.fileno(), struct.pack(f"={1 + len(asked)}Q", len(asked), *numbers))
             status = self._read_number()
             arrays = []
             for _, dtype in asked if status == 0 else ():
-                n_bytes = self._read_number()
-                array = np.empty(n_bytes // np.dtype(dtype).itemsize, dtype)
-                self._read(_bytes_of(array))
+                array = received(self._read, dtype)
                 array.setflags(write=False)
                 arrays.append(array)
         except (BrokenPipeError, EOFError):
@@ -237,10 +237,6 @@ def _end(key: int, process: subprocess.Popen[bytes], owner: int) -> None:
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
-
-
-def _bytes_of(array: np.ndarray) -> memoryview:
-    return array.data.cast("B") if array.size else memoryview(b"")
 
 
 def _write(descriptor: int, data: bytes | memoryview) -> None:

@@ -28,7 +28,7 @@ from brian_lda.circuit.circuit import Circuit
 
 SERVE = Path(__file__).with_name("serve.h")  # goes into every program
 TEMPLATES = Path(__file__).with_name("templates")  # ... and so does what these make
-MAKERS = ("program_key.py", "compile_program.py", "circuit_device.py")
+MAKERS = ("program_key.py", "compile_program.py", "circuit_device.py", "prefetch.py")
 TELLING = ["equations", "events", "event_codes"]  # of groups
 TELLING += ["code", "abstract_code", "user_code", "method_choice", "event", "record"]  # of the rest
 

@@ -1,10 +1,10 @@
 // What a compiled network does all day: take an order, run, answer. The other side is
 // live_program.py.
 //
-// An order comes on stdin: how many arrays it sets, then of each its number, its bytes and what is
-// in them (a shorter array replaces the beginning); how many arrays it asks for, and their numbers.
-// The answer goes to what was stdout when the program began: a status and, if that is 0, the arrays
-// that were asked for, each after its number of bytes. All numbers are 64 bits long.
+// An order comes on stdin: how many arrays it sets, then of each its number and the array (a shorter
+// one replaces the beginning); how many arrays it asks for, and their numbers. The answer goes to
+// what was stdout when the program began: a status and, if that is 0, the arrays that were asked
+// for. How an array goes through a pipe is told in array_transport.py. All numbers are 64 bits long.
 //
 // Every array that no order has ever set begins each run as it began the first: a run of a program
 // that has run before is the run of a new program.
@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -77,6 +78,9 @@ public:
     void restore() { values.resize(0, (int)values.m); }
 };
 
+const uint64_t WHOLE = ~0ull;  // these three as in array_transport.py
+const size_t LONG = 512, FEW = 4;
+
 class Server {
     int answers;
     bool has_run = false;
@@ -109,6 +113,53 @@ class Server {
         uint64_t number;
         if (!read_bytes(&number, sizeof number)) _exit(0);  // in mid-order: the caller has died
         return number;
+    }
+
+    // False if stdin has ended.
+    static bool read_array(Array &target, uint64_t number) {
+        const uint64_t n_bytes = read_number(), n_words = read_number();
+        if (n_bytes > target.n_bytes()) refuse("array %llu got too many bytes\n", number);
+        if (n_words == WHOLE) return read_bytes(target.bytes(), n_bytes);
+        if (n_words > n_bytes / 8) refuse("array %llu got too many words\n", number);
+        std::vector<uint32_t> places(n_words);
+        std::vector<uint64_t> words(n_words);
+        if (!read_bytes(places.data(), 4 * n_words)) return false;
+        if (!read_bytes(words.data(), 8 * n_words)) return false;
+        memset(target.bytes(), 0, n_bytes);
+        for (size_t i = 0; i < n_words; i++) {
+            if (places[i] >= n_bytes / 8) refuse("array %llu is too short\n", number);
+            memcpy(target.bytes() + 8 * (size_t)places[i], &words[i], 8);
+        }
+        return true;
+    }
+
+    void write_array(Array &source) {
+        const uint64_t n_bytes = source.n_bytes(), size = n_bytes / 8;
+        const char *bytes = source.bytes();
+        uint64_t n_words = WHOLE, word;
+        if (size >= LONG && n_bytes % 8 == 0) {
+            uint64_t n = 0;
+            for (size_t i = 0; i < size; i++) {
+                memcpy(&word, bytes + 8 * i, 8);
+                n += word != 0;
+            }
+            if (n <= size / FEW && size <= UINT32_MAX) n_words = n;
+        }
+        write_bytes(&n_bytes, sizeof n_bytes);
+        write_bytes(&n_words, sizeof n_words);
+        if (n_words == WHOLE) return write_bytes(bytes, n_bytes);
+        std::vector<uint32_t> places;
+        std::vector<uint64_t> words;
+        places.reserve(n_words);
+        words.reserve(n_words);
+        for (size_t i = 0; i < size; i++) {
+            memcpy(&word, bytes + 8 * i, 8);
+            if (!word) continue;
+            places.push_back((uint32_t)i);
+            words.push_back(word);
+        }
+        write_bytes(places.data(), 4 * n_words);
+        write_bytes(words.data(), 8 * n_words);
     }
 
     Array &array(uint64_t number) {
@@ -145,11 +196,9 @@ public:
         uint64_t n_set;
         if (!read_bytes(&n_set, sizeof n_set)) return false;
         for (; n_set; n_set--) {
-            const uint64_t number = read_number(), n_bytes = read_number();
-            Array &target = array(number);
-            if (n_bytes > target.n_bytes()) refuse("array %llu got too many bytes\n", number);
-            if (!read_bytes(target.bytes(), n_bytes)) return false;
-            target.is_set = true;
+            const uint64_t number = read_number();
+            if (!read_array(array(number), number)) return false;
+            array(number).is_set = true;
         }
         asked.resize(read_number());
         for (auto &number : asked) number = read_number();
@@ -165,11 +214,7 @@ public:
     void answer(uint64_t status) {
         write_bytes(&status, sizeof status);
         if (status) return;
-        for (uint64_t number : asked) {
-            const uint64_t n_bytes = array(number).n_bytes();
-            write_bytes(&n_bytes, sizeof n_bytes);
-            write_bytes(array(number).bytes(), n_bytes);
-        }
+        for (uint64_t number : asked) write_array(array(number));
     }
 
     // Whether the caller has died in mid-run.

@@ -12,16 +12,15 @@ are the same, to the last bit, for any number of circuits, here or on other mach
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Protocol
 
 import numpy as np
 
 from brian_lda.circuit.circuit import Values
-from brian_lda.circuit.kept import Kept
 from brian_lda.errors import ParameterError
 from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.spiking_network import SpikingNetwork
@@ -87,22 +86,25 @@ class Sweeps:
     def __len__(self) -> int:
         return self.n_sweeps * len(self.words)
 
-    def of_tokens(self, start: int, stop: int) -> Sweeps:
-        """The same sweeps over the documents of some of the tokens."""
-        part = slice(start, stop)
-        tokens = None if self.tokens is None else self.tokens[part]
+    def of_tokens(self, part: np.ndarray) -> Sweeps:
+        """The same sweeps over some of the tokens, which are those of whole documents."""
         return Sweeps(
             self.words[part],
             self.docs[part],
-            tokens,
+            None if self.tokens is None else self.tokens[part],
             self.n_burn_in,
             self.n_sweeps,
             self.key,
-            self.is_last and stop == len(self.words),
+            self.is_last and part[-1] == len(self.words) - 1,
         )
 
     def present(
-        self, network: SpikingNetwork, start: int, stop: int, record: Recording | None = None
+        self,
+        network: SpikingNetwork,
+        start: int,
+        stop: int,
+        record: Recording | None = None,
+        unchanged: Collection[str] = (),
     ) -> np.ndarray:
         """Show a part of the sequence; the mini-batch ends with its last token."""
         n_tokens = len(self.words)
@@ -122,6 +124,7 @@ class Sweeps:
             streams=self._streams(start, stop),
             run_values=run_values,
             record=record,
+            unchanged=unchanged,
         )
 
     def _streams(self, start: int, stop: int) -> Streams:
@@ -135,13 +138,20 @@ class Sweeps:
         return begins[inside] - start, seeds[inside]
 
 
-def shares(docs: np.ndarray, n_circuits: int) -> list[tuple[int, int]]:
-    """Tokens of each circuit, first and the one after the last: whole documents, about equal."""
-    ends = np.append(np.flatnonzero(np.diff(docs)) + 1, len(docs))  # of documents
-    wanted = np.arange(1, n_circuits) * len(docs) / n_circuits
-    inner = ends[np.searchsorted(ends, wanted)]
-    cuts = np.unique(np.concatenate([[0], inner, [len(docs)]]))
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+def shares(docs: np.ndarray, n_circuits: int) -> list[np.ndarray]:
+    """Tokens of each circuit, in order: whole documents. The last circuit has the last document.
+
+    All wait for the one with the most tokens. So the longest documents are dealt out first, each to
+    the circuit that has the fewest tokens so far.
+    """
+    _, own, lengths = np.unique(docs, return_inverse=True, return_counts=True)
+    circuit, n_tokens = np.empty(len(lengths), int), np.zeros(n_circuits, int)
+    for doc in np.argsort(-lengths, kind="stable"):
+        circuit[doc] = n_tokens.argmin()
+        n_tokens[circuit[doc]] += lengths[doc]
+    ordered = [*(each for each in range(n_circuits) if each != circuit[-1]), circuit[-1]]
+    found = (np.flatnonzero(circuit[own] == each) for each in ordered)
+    return [tokens for tokens in found if tokens.size]
 
 
 Shown = tuple[np.ndarray, dict[str, np.ndarray]]  # winners; what a circuit has to say afterwards
@@ -181,10 +191,11 @@ def shown_to(circuit: SpikingNetwork, part: Sweeps) -> Shown:
 
     What the circuit has to say: its counts, and what it keeps of its own documents and tokens.
     """
-    winners = part.present(circuit, 0, len(part) - part.is_last)
+    own = dict(_of_documents(circuit, part))
+    unchanged = {variable.name for variable in circuit.kept} - {*ADDED, *own}
+    winners = part.present(circuit, 0, len(part) - part.is_last, unchanged=unchanged)
     said = {name: circuit.known(name) for name in ADDED}
-    for variable, own in _of_documents(circuit, part):
-        said[variable.name] = circuit.known(variable.name)[own]
+    said |= {name: circuit.known(name)[places] for name, places in own.items()}
     return winners, said
 
 
@@ -194,7 +205,9 @@ def show_side_by_side(network: SpikingNetwork, circuits: Circuits, sweeps: Sweep
     If a circuit fails, `network` knows what it knew before.
     """
     before = {variable.name: network.known(variable.name) for variable in network.kept}
-    parts = [sweeps.of_tokens(*share) for share in shares(sweeps.docs, circuits.n_circuits)]
+    tokens = shares(sweeps.docs, circuits.n_circuits)
+    parts = [sweeps.of_tokens(own) for own in tokens]
+    winners = np.empty((sweeps.n_sweeps, len(sweeps.words)), np.int32)
     try:
         shown = circuits.show(network, parts)
         network.change(_together(network, parts, [said for _, said in shown]))
@@ -203,7 +216,9 @@ def show_side_by_side(network: SpikingNetwork, circuits: Circuits, sweeps: Sweep
     except BaseException:
         network.change(before)
         raise
-    return np.concatenate([won.reshape(sweeps.n_sweeps, -1) for won in found], axis=1)
+    for own, won in zip(tokens, found, strict=True):
+        winners[:, own] = won.reshape(sweeps.n_sweeps, -1)
+    return winners
 
 
 def _all_at_once(jobs: Sequence[Callable[[], Shown]]) -> list[Shown]:
@@ -212,23 +227,22 @@ def _all_at_once(jobs: Sequence[Callable[[], Shown]]) -> list[Shown]:
         return [job.result() for job in running]
 
 
-def _of_documents(network: SpikingNetwork, part: Sweeps) -> Iterator[tuple[Kept, np.ndarray]]:
+def _of_documents(network: SpikingNetwork, part: Sweeps) -> Iterator[tuple[str, np.ndarray]]:
     """What is kept of documents and tokens, each with the indices of those in a part."""
     for variable in network.model.KEPT:
         if variable.axes == "token":
             assert part.tokens is not None  # only networks that remember keep something of them
-            yield variable, part.tokens
+            yield variable.name, part.tokens
         elif variable.axes.startswith("doc"):
-            yield variable, np.unique(part.docs)
+            yield variable.name, np.unique(part.docs)
 
 
 def _together(
     network: SpikingNetwork, parts: Sequence[Sweeps], said: Sequence[dict[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
     """What the network is to know before the last token: all counts, and the documents of all."""
-    known = {name: np.sum([each[name] for each in said], axis=0) for name in ADDED}
+    known = {name: reduce(np.add, [each[name] for each in said]) for name in ADDED}
     for part, each in zip(parts, said, strict=True):
-        for variable, own in _of_documents(network, part):
-            name = variable.name
+        for name, own in _of_documents(network, part):
             known.setdefault(name, network.known(name).copy())[own] = each[name]
     return known

@@ -37,7 +37,13 @@ class Simulator(Protocol):
     """What both simulators offer."""
 
     def run(
-        self, values: Values, clamped: Mapping[str, np.ndarray], *, dt: float, streams: Streams
+        self,
+        values: Values,
+        clamped: Mapping[str, np.ndarray],
+        *,
+        dt: float,
+        streams: Streams,
+        unchanged: Collection[str] = (),
     ) -> Arrays:
         """Present tokens.
 
@@ -53,11 +59,13 @@ class Simulator(Protocol):
         streams : (int array [stream], int array [stream])
             Tokens with which a new stream of random numbers begins, the first of them 0, and the
             seeds, 0 <= seed < 2**31.
+        unchanged : collection of str
+            Outputs that this run leaves at their value; they are not read back.
 
         Returns
         -------
         dict
-            "winners.i" and "winners.t" [token], what monitors recorded, and the outputs.
+            "winners.i" and "winners.t" [token], what monitors recorded, and the other outputs.
         """
 
     def another(self) -> Simulator:
@@ -185,7 +193,13 @@ class RuntimeSimulator:
             refuse_unsupported(self._circuit.network)
 
     def run(
-        self, values: Values, clamped: Mapping[str, np.ndarray], *, dt: float, streams: Streams
+        self,
+        values: Values,
+        clamped: Mapping[str, np.ndarray],
+        *,
+        dt: float,
+        streams: Streams,
+        unchanged: Collection[str] = (),
     ) -> Arrays:
         """Present tokens; see `Simulator.run`."""
         circuit = self._circuit
@@ -213,7 +227,8 @@ class RuntimeSimulator:
                 )
             finally:
                 np.random.set_state(random_state)  # noqa: NPY002
-        result = {path: self._read(path).copy() for path in self._outputs}
+        asked = [path for path in self._outputs if path not in unchanged]
+        result = {path: self._read(path).copy() for path in asked}
         for path, start in before.items():
             shift = t_before if path.endswith(".t") else 0
             result[path] = self._read(path)[start:] - shift

@@ -7,7 +7,7 @@ arrays: a run that dies changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from importlib import import_module
@@ -131,7 +131,8 @@ class SpikingNetwork(KnownState):
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle: plain data. The model goes by its name; simulators are made again."""
-        return {**self.__dict__, "model": self.model.__name__, "_simulators": {}}
+        own = {"model": self.model.__name__, "_simulators": {}, "_left": {}}
+        return {**self.__dict__, **own}
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
@@ -148,6 +149,7 @@ class SpikingNetwork(KnownState):
         run_values: Callable[[int, int], Values] | None = None,
         streams: Streams | None = None,
         record: Recording | None = None,
+        unchanged: Collection[str] = (),
     ) -> np.ndarray:
         """Show a sequence of tokens: infer the topic of each, learn, return the winners.
 
@@ -168,6 +170,8 @@ class SpikingNetwork(KnownState):
             seeds; in place of `entropy`. All tokens must be heard.
         record : Recording, optional
             Windows of this sequence, to be found in `recorded`.
+        unchanged : collection of str
+            What the network keeps and this sequence cannot change, by name: it is not read back.
 
         Returns
         -------
@@ -193,7 +197,7 @@ class SpikingNetwork(KnownState):
         n_tokens = int(heard.sum())
         compiled, values = self._compiled(), self._values_in_brian(self._known)
         fixed = {**self.inhibition.values, **self._constants(compiled), **self._limit_values()}
-        winners = [np.empty(0, np.int32)]
+        winners, same = [np.empty(0, np.int32)], self._paths(unchanged)
         keeper = self._keeper_of(record, n_tokens)
         recorder = SequenceRecorder(keeper, self.sizes, n_tokens, self.inhibition.dt)
         for start, stop in self._segments(n_tokens, streams):
@@ -206,8 +210,10 @@ class SpikingNetwork(KnownState):
             inputs.update(recorder.values(start, stop))
             inputs.update({counter_path(layer): 0 for layer in self.counted or ()})
             simulator = self._simulator(keeper.recording if keeper else None)
-            result = simulator.run(inputs, part, dt=self.inhibition.dt, streams=seeds)
-            values = {path: result[path] for path in values}
+            result = simulator.run(
+                inputs, part, dt=self.inhibition.dt, streams=seeds, unchanged=same
+            )
+            values |= {path: result[path] for path in values if path not in same}
             check_weights(values, self.kept, self.sizes.n_blocks, self.pruned)
             self._require_fan_in(result)
             winners.append(result["winners.i"])
@@ -217,10 +223,14 @@ class SpikingNetwork(KnownState):
         if record is not None and keeper is not None:
             self.recorded = keeper.recorded()
         for variable in self.kept:
-            left = values[variable.path]
-            known = variable.out_of_network(left, self.sizes, compiled)
-            self._known[variable.name], self._left[variable.path] = known, (known, left)
+            if variable.path not in same:
+                left = values[variable.path]
+                known = variable.out_of_network(left, self.sizes, compiled)
+                self._known[variable.name], self._left[variable.path] = known, (known, left)
         return spread_winners(np.concatenate(winners), heard)
+
+    def _paths(self, names: Collection[str]) -> list[str]:
+        return [variable.path for variable in self.kept if variable.name in names]
 
     def _count(self, result: Arrays) -> None:
         """Add the spikes of a run; neurons that only fill up a compiled size never fire."""
@@ -234,7 +244,7 @@ class SpikingNetwork(KnownState):
     def stand_in(self) -> SpikingNetwork:
         """Another network like this one, in a program of its own, that records nothing."""
         other = copy(self)
-        other._simulators, other._left = {}, {}
+        other._simulators = {}
         other.keeper, other.recorded = None, []
         other.take_over(self)
         return other
@@ -242,7 +252,8 @@ class SpikingNetwork(KnownState):
     def take_over(self, other: SpikingNetwork) -> None:
         """Go on from where another network is, which stays as it is."""
         self.sizes, self.constants = other.sizes, dict(other.constants)
-        self._known, self._limits = dict(other._known), other._limits
+        self._known, self._left = dict(other._known), dict(other._left)
+        self._limits = other._limits
         for key, simulator in other._simulators.items():
             if key not in self._simulators:
                 self._simulators[key] = simulator.another()

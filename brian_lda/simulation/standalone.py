@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -125,7 +125,13 @@ class StandaloneSimulator:
                 ) from error
 
     def run(
-        self, values: Values, clamped: Mapping[str, np.ndarray], *, dt: float, streams: Streams
+        self,
+        values: Values,
+        clamped: Mapping[str, np.ndarray],
+        *,
+        dt: float,
+        streams: Streams,
+        unchanged: Collection[str] = (),
     ) -> Arrays:
         """Present tokens; see `Simulator.run`."""
         n_tokens = count_tokens(self._manifest["capacity"], self._manifest["layers"], clamped)
@@ -137,12 +143,12 @@ class StandaloneSimulator:
         with self._program.in_use:
             try:
                 try:
-                    return self._ask(values, dt)
+                    return self._ask(values, dt, unchanged)
                 except ProgramEnded as ended:
                     if ended.code >= 0:
                         raise
                     logger.warning("the compiled network was killed; the run is made again")
-                    return self._ask(values, dt)
+                    return self._ask(values, dt, unchanged)
             except ProgramEnded as ended:
                 raise ended.as_error() from None
             except OSError as error:
@@ -157,7 +163,7 @@ class StandaloneSimulator:
         other._program = LiveProgram(self._folder)
         return other
 
-    def _ask(self, values: Values, dt: float) -> Arrays:
+    def _ask(self, values: Values, dt: float, unchanged: Collection[str]) -> Arrays:
         """One order to the program: send what it does not hold, take what the run has changed."""
         program, variables = self._program, self._manifest["variables"]
         program.wake(f"pacer.tick={dt!r}")
@@ -170,7 +176,7 @@ class StandaloneSimulator:
             if not _same(array, program.holds.get(path)):
                 sets.append((variables[path]["number"], array))
                 program.holds[path] = array.copy() if array.flags.writeable else array
-        paths = self._manifest["outputs"]
+        paths = [path for path in self._manifest["outputs"] if path not in unchanged]
         asked = [(variables[path]["number"], variables[path]["dtype"]) for path in paths]
         status, arrays = program.order(sets, asked)
         if status == STALLED:

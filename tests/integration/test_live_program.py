@@ -100,6 +100,22 @@ def test_one_process_serves_all_runs_and_sends_what_changed(expected, monkeypatc
     assert sent[1] <= 2 * 4 * 10 + 4 + 2 * 8  # ten tokens, their number and the seed
 
 
+def test_arrays_come_back_as_they_were_sent(expected):
+    """Whole or, if most of it is zero, in parts; `array_transport` has the other half of it."""
+    simulator = spiking_network().network._simulator(None)
+    number, size = (simulator._manifest["variables"]["beta.p"][key] for key in ("number", "size"))
+    simulator._program.wake("pacer.tick=0.001")
+    for n_nonzero in (size, 20, 0, size // 4, size // 4 + 1, 1):  # one after the other
+        array = np.zeros(size)
+        array[rng.choice(size, n_nonzero, replace=False)] = 0.5 - np.arange(n_nonzero)
+        status, (found,) = simulator._program.order([(number, array)], [(number, "<f8")])
+        assert status == 0  # no token is shown
+        np.testing.assert_array_equal(found, array)
+    array[7] = -0.0
+    found = simulator._program.order([(number, array)], [(number, "<f8")])[1][0]
+    assert np.signbit(found[7])
+
+
 def test_what_the_caller_changes_in_between_is_noticed(expected):
     network, other = spiking_network(), spiking_network(2)
     trained(network)

@@ -115,12 +115,36 @@ def test_a_circuit_that_fails_changes_nothing(failing, monkeypatch):
     assert_same_bits(network.state(), expected.state())
 
 
-def test_shares_are_whole_documents():
+def test_weights_leave_a_circuit_only_when_they_have_changed(monkeypatch):
+    network = batch_network("semi", n_circuits=2)
+    network.prepare(mini_batches()[0])
+    simulator, read = network.network._simulator(None), []
+    run = simulator.run
+
+    def watched(*arguments, **options):
+        result = run(*arguments, **options)
+        read.append(sorted(path for path in result if not path.startswith("winners")))
+        return result
+
+    monkeypatch.setattr(simulator, "run", watched)  # inside Python both circuits share it
+    network.update(mini_batches()[0])
+    counted = ["alpha.N_zw", "beta.p", "memory.z", "topics.N_z"]
+    assert read == [counted, counted, sorted([*counted, "alpha.w", "topics.n_spikes"])]
+
+
+def test_shares_are_whole_documents_about_equal():
     docs = np.repeat([0, 2, 3, 7], [5, 1, 8, 4])
-    assert shares(docs, 1) == [(0, 18)]
-    assert shares(docs, 2) == [(0, 14), (14, 18)]
-    assert shares(docs, 4) == [(0, 5), (5, 14), (14, 18)]
-    assert shares(docs, 9)[-1] == (14, 18) and len(shares(docs, 9)) == 4
+
+    def shown(n_circuits):
+        parts = shares(docs, n_circuits)
+        np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(len(docs)))
+        assert all((np.diff(part) > 0).all() for part in parts)
+        return [np.unique(docs[part]).tolist() for part in parts]
+
+    assert shown(1) == [[0, 2, 3, 7]]
+    assert shown(2) == [[2, 3], [0, 7]]  # 9 tokens each
+    assert shown(3) == [[3], [0], [2, 7]]
+    assert shown(9) == [[3], [0], [2], [7]]
 
 
 def test_a_document_draws_the_same_beside_any_other():
