@@ -53,7 +53,7 @@ MODELS = {
 }  # fmt: skip
 
 
-@pytest.mark.complete(but="du_spike_lda")
+@pytest.mark.complete  # quick: the same, compiled
 @pytest.mark.parametrize("name", MODELS)
 def test_the_winners_of_every_network_follow_its_twin(name, corpus):
     model = MODELS[name]

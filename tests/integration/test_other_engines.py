@@ -63,6 +63,7 @@ def test_a_small_network_is_mapped():
     assert use.weight_steps["excitatory"] == BoardArithmetic().step
 
 
+@pytest.mark.complete
 def test_what_spynnaker_says_is_passed_on_in_one_line(monkeypatch):
     monkeypatch.setattr(spynnaker, "find_spec", lambda name: True)
     monkeypatch.setattr(spynnaker, "NETWORK", "elsewhere.npz")  # the job finds no network

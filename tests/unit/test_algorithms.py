@@ -161,6 +161,7 @@ def test_unknown_names_are_refused_with_the_known_ones():
         find_algorithm("svi", SPIKING)
 
 
+@pytest.mark.complete  # quick: test_rooms.py, of the whole library
 def test_the_registry_does_not_import_brian():
     code = (
         "import sys, brian_lda, brian_lda.algorithms as a; "

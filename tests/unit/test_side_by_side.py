@@ -52,6 +52,7 @@ def test_any_number_of_circuits_learns_the_same(network, steps):
         assert_same_bits(trained(batch_network(network, steps, n_circuits=n_circuits)), expected)
 
 
+@pytest.mark.complete
 def test_so_does_one_with_few_bits():
     """Its weights are rounded at random."""
     limits = {"constraints": Constraints(weight_bits=6)}

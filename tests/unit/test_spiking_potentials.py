@@ -129,6 +129,13 @@ class DelayedFrom(DuSpikeLDASpiking):
         return fresh | ({"p": np.exp(M__beta)} if "p" in fresh else {"M__beta": M__beta})
 
 
+@pytest.mark.complete(
+    but=[
+        *(f"{network}-flow-0.0-race" for network in ("semi", "du")),
+        *(f"{network}-paper--300.0-race" for network in ("semi", "du")),
+        "semi-flow--300.0-poisson",
+    ]
+)
 @INHIBITIONS
 @pytest.mark.parametrize("depth", [0.0, -300.0])  # a common scale of the weights decides nothing
 @pytest.mark.parametrize("form", ["flow", "paper"])

@@ -94,6 +94,7 @@ def test_offsets_of_lambda_are_the_papers():
         assert lambda_of(algorithm, prior_of(algorithm, 0.2)) == 0.2
 
 
+@pytest.mark.complete(but="engine0")
 @pytest.mark.parametrize("engine", [InProcess(), LocalProcesses(2)])
 def test_finished_runs_are_not_repeated(engine, experiments, tmp_path):
     log = tmp_path / "log"
@@ -107,6 +108,7 @@ def test_finished_runs_are_not_repeated(engine, experiments, tmp_path):
     assert sorted(log.read_text().split()) == ["1", "2", "3"]  # each ran once
 
 
+@pytest.mark.complete(but="engine0")
 @pytest.mark.parametrize("engine", [InProcess(), LocalProcesses(2)])
 def test_a_failed_run_is_reported_and_stops_nobody(engine, experiments, tmp_path, caplog):
     tasks = [Task({"x": x}, function=f"{experiments}:fail_on_odd") for x in range(5)]
