@@ -110,6 +110,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         prior_spikes : 1 (shared, constant)  # ... times the sum of varphi over words
         n_kept : 1 (shared, constant)        # T
         s : 1                                # step of this mini-batch
+        left : 1                             # exp(-s): what it leaves of w
+        gain : 1                             # (1 - exp(-s))/N_z_batch: what a count adds
         scale__alpha : 1 (shared, constant)
         offset__alpha : 1 (shared, constant)
         power__alpha : 1 (shared, constant)
@@ -143,6 +145,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         q = 1 - power__alpha
         integral = is_log*log(last/first) + (1 - is_log)*(last**q - first**q)/(q + is_log)
         s = clip(scale__alpha*offset__alpha*integral, floor__alpha*N_z_batch/n_kept, inf)
+        left = exp(-s)
+        gain = -expm1(-s)/clip(N_z_batch, 1e-200, inf)
         n_spikes += N_z_batch/n_kept
         N_z = 0
         """,
@@ -171,8 +175,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         },
         on_post={
             "update": """
-                target = (N_zw + varphi_pre*prior_share_post)/clip(N_z_batch_post, 1e-200, inf)
-                w = exp(-s_post)*w - expm1(-s_post)*target  # (S)
+                w = left_post*w + gain_post*(N_zw + varphi_pre*prior_share_post)  # (S)
                 w = clip(w, 1e-200, inf)
                 N_zw = 0
                 """

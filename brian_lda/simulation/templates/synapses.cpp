@@ -18,21 +18,24 @@
     if (_at_once_{{pathway.name}})
     {
         const int32_t _n_events = {{_events}}[_num_{{_events}} - 1];
+        {% if pathway.prepost == 'pre' %}
+        for (int32_t _event = 0; _event < _n_events; _event++)
+        for (int32_t _target = 0; _target < {{pathway.target|length}}; _target++)
+        {
+            const int32_t _source = {{_events}}[_event];
+            const size_t _idx = (size_t)_source * {{pathway.target|length}} + _target;
+        {% else %}
+        // Synapses of one word neuron lie side by side: once through the memory, not once a spike.
+        for (int32_t _target = 0; _target < {{pathway.target|length}}; _target++)
         for (int32_t _event = 0; _event < _n_events; _event++)
         {
             const int32_t _source = {{_events}}[_event];
-            for (int32_t _target = 0; _target < {{pathway.target|length}}; _target++)
-            {
-                {% if pathway.prepost == 'pre' %}
-                const size_t _idx = (size_t)_source * {{pathway.target|length}} + _target;
-                {% else %}
-                const size_t _idx = (size_t)_target * {{pathway.source|length}} + _source;
-                {% endif %}
-                const size_t _vectorisation_idx = _idx;
-                // Where the synapse begins and ends need not be looked up.
-                const _Same {{_sources}} = {_source}, {{_targets}} = {_target};
-                {{vector_code|autoindent}}
-            }
+            const size_t _idx = (size_t)_target * {{pathway.source|length}} + _source;
+        {% endif %}
+            const size_t _vectorisation_idx = _idx;
+            // Where the synapse begins and ends need not be looked up.
+            const _Same {{_sources}} = {_source}, {{_targets}} = {_target};
+            {{vector_code|autoindent}}
         }
     }
     else
