@@ -7,20 +7,22 @@ the test documents is folded in. lambda, the prior varphi of Phi, and whether th
 folded-in theta or from the theta that training left behind, are chosen for each algorithm alike on
 a fifth of the training documents, at the first K and with seed 0; the test documents judge once.
 (At --scale paper lambda is the paper's: 0.05, and 1.05 for SpikeLDA.) tiny uses a generated corpus,
-whose documents belong to their strongest topic. With --backend brian2 the networks choose and are
-judged in spikes, with a choice of their own.
+whose documents belong to their strongest topic. With --backend brian2 the networks are trained and
+judged in spikes. Their settings are the choice of the rate level: twins draw from one law.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from brian_lda.algorithms import find_algorithm
+from brian_lda.algorithms import ALGORITHMS, find_algorithm
 from brian_lda.sweeps import Task, expand_grid
 from brian_lda.sweeps.experiments import CLASSIFY
 from brian_lda.sweeps.tables import summary
+from study.arguments import algorithm_among, algorithm_names, positive
 from study.backend import add_backend_options, backend_label
 from study.classification import classification_config
 from study.priors import lambda_of
@@ -63,6 +65,17 @@ SCALES = {
 }  # fmt: skip
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    known = [algorithm for algorithm in ALGORITHMS if algorithm.name in ROWS]
+    add = parser.add_argument
+    add(
+        "--rows", nargs="+", type=algorithm_among(known), metavar="NAME",
+        help=f"some of {algorithm_names(known)} (default: all)",
+    )  # fmt: skip
+    add("--topics", nargs="+", type=positive, metavar="K", help="instead of the scale's own")
+    add_backend_options(parser)
+
+
 def task(
     study: Study, scale: Scale, judged_on: str, algorithm: str, config: dict[str, Any]
 ) -> Task:
@@ -71,6 +84,8 @@ def task(
         iterations = scale.choice_iterations.get(algorithm, iterations)
     sizes = (algorithm, scale.corpus, config["n_topics"], config["lamda"], config["varphi"])
     fields = classification_config(*sizes, iterations, config["seed"], judged_on)
+    if judged_on == "validation":  # at rate level, whatever --backend says
+        return Task(fields, CLASSIFY, study.options.data_dir)
     return study.task(fields, CLASSIFY)
 
 
@@ -118,16 +133,17 @@ def make(study: Study) -> None:
     scale = SCALES[study.options.scale]
     if not study.at_hand([scale.corpus]):
         return
+    judged = replace(scale, n_topics=tuple(study.options.topics or scale.n_topics))
     rows: list[dict[str, Any]] = []
     chosen = {}
-    for algorithm in ROWS:
+    for algorithm in study.options.rows or ROWS:
         found = choose(study, scale, algorithm)
         if found is None:
             continue  # every run failed, and was reported
         chosen[algorithm] = found
-        rows += rows_of(study, scale, algorithm, *found)
+        rows += rows_of(study, judged, algorithm, *found)
         # after each algorithm: the table is there long before its slowest line
-        study.write(rows, {**asdict(scale), "chosen": chosen})
+        study.write(rows, {**asdict(judged), "chosen": chosen})
     for row in rows:
         print(line(row))
 
@@ -148,9 +164,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    return run_study(
-        "table_classification", __doc__, make, arguments, add_options=add_backend_options
-    )
+    return run_study("table_classification", __doc__, make, arguments, add_options=add_options)
 
 
 if __name__ == "__main__":

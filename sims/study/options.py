@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from brian_lda.sweeps.engines import Engine, InProcess, LocalProcesses
+from brian_lda.sweeps.engines import Engine, InProcess, LocalProcesses, NoNewRuns
 from study.arguments import positive
 
-ENGINES = ("in-process", "processes", "dask")
+ENGINES = ("in-process", "processes", "dask", "none")
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         choices=ENGINES,
         default="in-process",
         help="where runs take place: one after the other here, in local processes, or on Dask "
-        "workers (default: in-process)",
+        "workers; none: no run is made, only those found count (default: in-process)",
     )
     add(
         "--workers",
@@ -41,6 +41,8 @@ def open_engine(options: argparse.Namespace) -> Iterator[Engine]:
 
         with dask_client(options.scheduler, options.workers) as client:
             yield DaskWorkers(client)
+    elif options.engine == "none":
+        yield NoNewRuns()
     elif options.engine == "processes":
         yield LocalProcesses(options.workers)
     else:

@@ -68,7 +68,7 @@ def _table(out: Path, name: str) -> str:
         f"{metadata['runs']} runs, {minutes:.0f} minutes of wall time in all, peak memory "
         f"{metadata['peak_memory_mib']:.0f} MiB, commit {metadata['commit']}."
     )
-    parts = [_TABLES.get(name.removesuffix(SUFFIX), _plain)(rows)]
+    parts = [_TABLES.get(name, _TABLES.get(name.removesuffix(SUFFIX), _plain))(rows)]
     if (out / f"{name}.png").is_file():
         parts.insert(0, f"![{name}](figures/{name}.png)")
     if metadata["runs"]:
@@ -136,7 +136,7 @@ def _classification(rows: Sequence[Row]) -> str:
 
 
 def _title(row: Row) -> str:
-    return find_algorithm(row["algorithm"]).title
+    return find_algorithm(row.get("algorithm") or row["network"]).title
 
 
 def _memory(rows: Sequence[Row]) -> str:
@@ -174,6 +174,28 @@ def _on_chip(rows: Sequence[Row]) -> str:
     return markdown([*header, "packets a token", "ticks a token", "s a run"], body)
 
 
+def _spikes(rows: Sequence[Row]) -> str:
+    """Spikes, twin and CGS side by side; runs in brackets where there are not three."""
+    body = []
+    for row in rows:
+        cells = []
+        for kind in ("spikes", "twin", "cgs"):
+            runs = int(row[f"{kind}_runs"])
+            number = _pm(row, f"{kind}_perplexity", 0) if runs > 1 else ""
+            if runs == 1:
+                number = f"{float(row[f'{kind}_perplexity']):.0f}"
+            cells.append(number + (f" ({runs})" if runs not in (0, 3) else ""))
+        tests = [f"{float(row[n]):.{d}g}" if row.get(n) else "" for n, d in _OF_SPIKES]
+        passes = [f"{float(row[f'{kind}_passes']):.0f}" for kind in ("spikes", "twin")]
+        seconds = f"{float(row['spikes_cpu_seconds']):.0f}"
+        body.append([row["corpus"].upper(), _title(row), *cells, *tests, "/".join(passes), seconds])
+    header = ["corpus", "", "in spikes", "rate level", "CGS", "spikes / rate", "p equivalent"]
+    return markdown([*header, "p different", "passes", "CPU s in spikes"], body)
+
+
+_OF_SPIKES = (("ratio", 4), ("p_equivalent", 2), ("p_different", 2))
+
+
 def _stream(rows: Sequence[Row]) -> str:
     shares = [name.removeprefix("mib_at_") for name in rows[0] if name.startswith("mib_at_")]
     body = []
@@ -200,5 +222,6 @@ _TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
     "table_memory": _memory,
     "table_pruning": _pruning,
     "table_on_chip": _on_chip,
+    "table_spikes": _spikes,
     "table_stream": _stream,
 }

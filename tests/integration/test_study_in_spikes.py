@@ -104,9 +104,31 @@ def test_classification(few_documents, tmp_path, monkeypatch):
     assert {name: row["backend"] for name, row in rows.items()} == {
         "cgs": "baseline", "ed_spike_lda": "in spikes", "semi_spike_lda": "in spikes",
     }  # fmt: skip
+    networks = ("ed_spike_lda", "semi_spike_lda")
     assert backends_of_runs(tmp_path) == {
-        ("cgs", "rate"), ("ed_spike_lda", "brian2"), ("semi_spike_lda", "brian2"),
+        ("cgs", "rate"), *((name, where) for name in networks for where in ("rate", "brian2")),
     }  # fmt: skip
+    assert judged_in("brian2", tmp_path) == {"test"}  # the rate level has chosen
+    assert judged_in("rate", tmp_path, networks) == {"validation"}
+
+
+def judged_in(backend, out, algorithms=None):
+    """On which documents the runs of a backend were judged."""
+    configs = [json.loads(path.read_text()) for path in out.glob("runs/*/config.json")]
+    return {
+        config["judged_on"]
+        for config in configs
+        if config.get("backend", "rate") == backend
+        and (algorithms is None or config["algorithm"] in algorithms)
+    }
+
+
+def test_classification_of_some_rows_and_another_number_of_topics(few_documents, tmp_path):
+    table = script("table_classification")
+    arguments = ["--scale", "tiny", "--rows", "cgs", "--topics", "3", "--seeds", "1", "--quiet"]
+    assert table.main([*arguments, "--out", str(tmp_path)]) == 0
+    (row,) = rows_of(tmp_path, "table_classification")
+    assert (row["algorithm"], row["n_topics"]) == ("cgs", "3")
 
 
 def test_pruning(few_documents, tmp_path, monkeypatch):

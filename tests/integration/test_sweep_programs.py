@@ -51,6 +51,7 @@ def test_one_build_serves_workers_without_compiler(tmp_path):
         assert there.results[name]["perplexity"] == here.results[name]["perplexity"]
 
 
+@pytest.mark.complete
 @needs_compiler
 def test_a_worker_with_another_cpu_says_so(tmp_path, monkeypatch):
     packed = pack_programs(build_programs(spiking_tasks()))

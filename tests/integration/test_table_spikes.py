@@ -67,6 +67,16 @@ def test_the_table_has_all_three_and_a_second_start_repeats_nothing(small, tmp_p
     wide = rows_of(tmp_path)["ed_spike_lda"]
     assert float(wide["p_equivalent"]) < float(rows["ed_spike_lda"]["p_equivalent"])
 
+    assert run(small, tmp_path, *two, *INSIDE_PYTHON, "--seeds", 4, "--engine", "none") == 0
+    assert rows_of(tmp_path)["spike_cgs"]["spikes_runs"] == "3"  # the fourth was not made
+    page = tmp_path / "results.md"
+    page.write_text("<!-- table_spikes.csv -->\n<!-- end -->\n")
+    assert script("update_results").main(["--out", str(tmp_path), "--page", str(page)]) == 0
+    row = rows["spike_cgs"]
+    mean, spread = (float(row[f"spikes_perplexity{end}"]) for end in ("", "_spread"))
+    line = next(line for line in page.read_text().splitlines() if "| SpikeCGS |" in line)
+    assert f"| {mean:.0f} ± {spread:.0f} |" in line and f"| {float(row['ratio']):.4g} |" in line
+
 
 def test_twins_and_spikes_do_not_mix(small, tmp_path):
     arguments = ("--networks", "ed-spike-lda", *INSIDE_PYTHON, "--seeds", 1, "--twin-seeds", 4)

@@ -213,7 +213,7 @@ def test_joint_distribution(name):
     assert min(p.values()) > SMALLEST_P, p
 
 
-@pytest.mark.complete(but="semi-CGS in spikes")
+@pytest.mark.complete
 @pytest.mark.parametrize("name", SPIKES)
 def test_calibration_in_spikes(name):
     model, sampler, n = SPIKES[name]
@@ -308,12 +308,7 @@ def delayed_winners(seed, inhibition):
     return winners.T, M__alpha.T + network.M__beta
 
 
-@pytest.mark.complete(
-    but=[
-        "event_driven_winners-Race()",
-        "delayed_winners-Poisson(rate=None, dt=0.001, normalised=False)",
-    ]
-)
+@pytest.mark.complete(but=["event_driven_winners-Race()", "delayed_winners-Race()"])
 @pytest.mark.parametrize("inhibition", (Race(), Poisson()), ids=repr)
 @pytest.mark.parametrize("winners_and_u", (event_driven_winners, delayed_winners))
 def test_winners_of_whole_networks_follow_softmax(winners_and_u, inhibition):

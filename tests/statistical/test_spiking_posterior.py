@@ -85,6 +85,7 @@ def test_spike_cgs_in_clocked_time():
     assert spike_cgs_p_value("sequential", Poisson(), kept=2000) > SMALLEST_P
 
 
+@pytest.mark.complete  # quick: test_compare_twins.py
 def test_spike_cgs_without_negative_phase_fails():
     assert spike_cgs_p_value("sequential", faulty=True) < FAULT_P
 

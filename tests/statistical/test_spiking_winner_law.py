@@ -208,6 +208,7 @@ def test_race_waiting_times_are_exponential():
     assert stats.kstest(spikes.latency * total_rate[words], "expon").pvalue > SMALLEST_P
 
 
+@pytest.mark.complete
 def test_controlled_poisson_winners_follow_softmax():
     assert uniformity(WEIGHTS, Poisson(), seed=4) > SMALLEST_P
 
@@ -265,6 +266,7 @@ def test_excitability_that_looks_at_the_current_tick_fails():
     assert uniformity(ONE_LIKELY_TOPIC, PeekingPoisson(), seed=4) < FAULT_P
 
 
+@pytest.mark.complete
 def test_naive_clocked_layer_fails():
     """Negative control at 1.4 expected spikes a tick: ties go to the lowest index."""
     assert uniformity(WEIGHTS, Poisson(rate=200.0), seed=4) > SMALLEST_P

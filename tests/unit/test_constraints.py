@@ -368,6 +368,7 @@ def test_a_pruned_network_with_few_bits_and_dead_synapses():
     assert (network.M__alpha[~private] == pruned.tied[~private]).all()
 
 
+@pytest.mark.complete(but="inhibition0")
 @pytest.mark.parametrize("inhibition", [Race(), Poisson()])
 def test_counting_networks_take_limits_but_no_lost_packets(inhibition):
     words, docs = tokens(12)

@@ -32,8 +32,11 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.complete(but="50")
 @pytest.mark.parametrize(
-    ("n", "seed"), [(150, 0), pytest.param(20_000, 1, marks=pytest.mark.long)], ids=["150", "20000"]
+    ("n", "seed"),
+    [(50, 2), (150, 0), pytest.param(20_000, 1, marks=pytest.mark.long)],
+    ids=["50", "150", "20000"],
 )
 def test_damaged_files(n, seed, tmp_path):
     result = subprocess.run(

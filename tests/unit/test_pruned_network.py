@@ -239,6 +239,7 @@ class TestEstimator:
         assert network.state()["n_beta"].sum() == 3 * corpus.n_tokens
         assert pruned.doc_topic().shape == (20, 3)
 
+    @pytest.mark.complete(but="whole")
     @pytest.mark.parametrize("limits", [{}, {"word_synapses": 4}], ids=["whole", "split"])
     def test_a_checkpoint_of_a_network_with_slots_is_gone_on_from(self, corpus, limits):
         arguments = {

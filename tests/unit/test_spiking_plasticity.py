@@ -74,6 +74,19 @@ def assert_same_state(spiking, reference):
         np.testing.assert_allclose(spiking[key], reference[key], rtol=0, atol=ATOL, err_msg=key)
 
 
+@pytest.mark.complete(
+    but=[
+        "ed_spike_lda-race",
+        "ed_spike_lda-windowed",
+        "ed_spike_lda_paper-race",
+        "ed_spike_lda_paper-poisson",
+        "ed_spike_lda_prior-race",
+        "ed_spike_lda_prior-free",
+        "ed_spike_plsi-race",
+        "ed_spike_plsi-poisson",
+        "ed_spike_plsi_paper-race",
+    ]
+)
 @pytest.mark.parametrize(("network", "inhibition"), CASES)
 def test_traces_equal_the_reference(network, inhibition):
     """In clocked time a token stays clamped for several ticks and is learned once."""
@@ -434,6 +447,14 @@ def test_states_are_exchanged_between_the_twins(network):
     assert_same_state(spiking, back)
 
 
+@pytest.mark.complete(
+    but=[
+        "ed_spike_lda-windowed",
+        "ed_spike_lda_paper-race",
+        "ed_spike_lda_prior-race",
+        "ed_spike_plsi-poisson",
+    ]
+)
 @pytest.mark.parametrize(("network", "inhibition"), CASES)
 def test_goes_on_bit_for_bit_from_its_state(network, inhibition):
     """The excitability of Poisson() is part of the state, or the spikes would not be the same."""

@@ -130,6 +130,7 @@ def test_a_failure_is_forgotten_when_the_run_succeeds(tmp_path):
     assert not file.exists() and store.result(task) == {"y": 2}
 
 
+@pytest.mark.complete
 def test_a_killed_worker_costs_its_run_a_second_try_only(experiments, tmp_path):
     counts = tmp_path / "attempts"
     counts.mkdir()
