@@ -53,11 +53,21 @@ def test_leave_one_out_prints_a_choice_for_every_corpus(tmp_path, capsys):
     assert leave_one_out.main([*arguments, "--json", str(path)]) == 0
     printed = capsys.readouterr().out
     assert "without gen-tiny" in printed and "without reuters/40" in printed
+    assert "test documents" not in printed
     found = json.loads(path.read_text())
-    assert all(len(table) == len(leave_one_out.GRID) for table in found.values())
-    path.write_text(json.dumps({name: dict.fromkeys(t, 7.0) for name, t in found.items()}))
-    assert leave_one_out.main([*arguments, "--json", str(path)]) == 0
-    assert "c = 20, fading 0.2: 7.0" in capsys.readouterr().out  # what was there was not redone
+    assert all(len(table) == len(leave_one_out.GRID) for table in found["held_back"].values())
+    assert not found["test"]
+    others = {name: dict.fromkeys(table, 7.0) for name, table in found["held_back"].items()}
+    others["gen-tiny"]["c = 40, fading 0.4"] = 6.0  # so that without reuters it is chosen
+    path.write_text(json.dumps({"held_back": others, "test": {}}))
+    judge = [*arguments, "--json", str(path), "--judge", "--seeds", "1"]
+    assert leave_one_out.main(judge) == 0
+    printed = capsys.readouterr().out
+    assert "c = 20, fading 0.2: 7.0" in printed  # what was there was not redone
+    assert printed.count("test documents") == 2 and "choose c = 40, fading 0.4, 0.0 %" in printed
+    tests = json.loads(path.read_text())["test"]
+    assert list(tests["reuters/40"]) == ["cgs", "c = 40, fading 0.4"]
+    assert 100 < tests["reuters/40"]["cgs"][0] < 4258  # of the whole of reuters, V = 4258
 
 
 def test_generated_corpora_have_their_shape_and_skewed_words():
