@@ -204,7 +204,8 @@ def main(arguments: list[str] | None = None) -> int:
     if "twin" in metrics:
         print(
             f"perplexity {metrics['twin']['perplexity']:.1f}  of its rate-level twin, from the "
-            "same start (two runs differ by a few percent)"
+            "same start (single runs differ by a few percent, of either kind: "
+            "sims/compare_twins.py compares both over seeds)"
         )
     print(f"run folder: {out}")
     if in_spikes:

@@ -106,8 +106,13 @@ def _learning_curve(page: HtmlPage, data: RunData) -> None:
         for name, history in curves.items()
     }
     plot_learning_curves(perplexity, figure.add_subplot(), x=iterations)
-    beside = ", beside its rate-level twin from the same start" if twin else ""
-    page.figure(figure, caption=f"Held-out perplexity while learning{beside}.")
+    caption = "Held-out perplexity while learning."
+    if twin:
+        caption = (
+            "Held-out perplexity while learning, beside its rate-level twin from the same start. "
+            "Single runs differ by a few percent, of either kind."
+        )
+    page.figure(figure, caption=caption)
 
 
 def _topic_row(topic: Mapping[str, Any]) -> dict[str, Any]:
