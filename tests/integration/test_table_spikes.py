@@ -43,6 +43,7 @@ def small(tmp_path_factory):
 INSIDE_PYTHON = ("--simulator", "numpy", "--topics", 2, "--passes", 2)
 
 
+@pytest.mark.complete
 def test_the_table_has_all_three_and_a_second_start_repeats_nothing(small, tmp_path, capsys):
     two = ("--networks", "ed-spike-lda", "spike-cgs")
     assert run(small, tmp_path, *two, *INSIDE_PYTHON) == 0

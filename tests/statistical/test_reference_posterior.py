@@ -115,7 +115,7 @@ class ForgetfulLists(WordLists):
         )  # fmt: skip
 
 
-@pytest.mark.complete(but="2 docs, 6 tokens, K=2")
+@pytest.mark.complete
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_lists_that_forget_a_part_of_the_law_fail(corpus):
     words, docs, lamda, varphi = CORPORA[corpus]
