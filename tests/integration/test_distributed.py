@@ -42,7 +42,7 @@ def store(reuters, tmp_path_factory):
     return TokenStore.build(write_uci(corpus, folder / "uci"), folder / "store")
 
 
-@pytest.mark.complete(but="1-semi")
+@pytest.mark.complete
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("batch_size", [1, 100])
 def test_equal_to_one_process_bit_for_bit(name, batch_size, client, store, reuters):

@@ -113,6 +113,7 @@ def test_a_neuron_behind_a_dead_synapse_never_wins_that_word():
         Constraints(dead_neurons=0.9, seed=3).living("alpha", V, K)
 
 
+@pytest.mark.complete
 def test_lost_packets_bias_nothing_but_who_takes_part():
     """Frozen weights: winners are softmax among those who hear, averaged over what is lost."""
     loss, chips = 0.3, (0, 0, 1, 1)

@@ -136,6 +136,7 @@ class TestFanIn:
 
 
 class TestStates:
+    @pytest.mark.complete(but="8")
     @pytest.mark.parametrize("bits", [None, 8])
     def test_a_resumed_network_goes_on_to_the_last_bit(self, bits):
         words, docs, N_d = tokens(48)
