@@ -68,29 +68,30 @@ def load_corpus(
     CorpusFormatError
         A file does not hold what its layout promises; the message names file and line.
     """
-    generators: dict[str, Callable[..., Corpus]] = {
-        "reuters": _load_reuters,
-        "bars": make_bars,
-        "synthetic": make_synthetic,
-    }
-    if name_or_path in generators:
-        return _call(generators[name_or_path], f"corpus {name_or_path!r}", options)
+    require_corpus(name_or_path)
+    if name_or_path in GENERATORS:
+        return _call(GENERATORS[str(name_or_path)], f"corpus {name_or_path!r}", options)
     if name_or_path in NAMED_CORPORA:
         docword = locate_named(name_or_path, data_dir=data_dir, **options)
         return read_uci(docword, name=str(name_or_path))
     path = Path(name_or_path)
     if path.is_file():
         return _call(lambda: read_uci(path), f"the docword file {path}", options)
-    if path.is_dir():
-        if any(path.glob("docword.*")):
-            return _call(lambda: read_uci(path), f"the UCI directory {path}", options)
-        return corpus_from_text_directory(path, **options)
-    known = ", ".join((*generators, *NAMED_CORPORA))
-    raise CorpusNotFoundError(
-        f"Unknown corpus {str(name_or_path)!r}: neither a known name ({known}) nor a path that "
-        "exists. A path may be a directory in UCI layout (docword.<tag>.txt[.gz], "
-        "vocab.<tag>.txt), a docword file, or a directory of .txt files."
-    )
+    if any(path.glob("docword.*")):
+        return _call(lambda: read_uci(path), f"the UCI directory {path}", options)
+    return corpus_from_text_directory(path, **options)
+
+
+def require_corpus(name_or_path: str | Path) -> None:
+    """Refuse what `load_corpus` would not know: neither a name nor a path that exists."""
+    names = (*GENERATORS, *NAMED_CORPORA)
+    if name_or_path not in names and not Path(name_or_path).exists():
+        raise CorpusNotFoundError(
+            f"Unknown corpus {str(name_or_path)!r}: neither a known name ({', '.join(names)}) nor "
+            "a path that exists. A path may be a directory in UCI layout "
+            "(docword.<tag>.txt[.gz], vocab.<tag>.txt), a docword file, or a directory of .txt "
+            "files."
+        )
 
 
 def locate_named(name: str, *, data_dir: str | Path | None = None, **options: Any) -> Path:
@@ -131,3 +132,10 @@ def _load_reuters() -> Corpus:
     import lda.datasets
 
     return Corpus(lda.datasets.load_reuters(), lda.datasets.load_reuters_vocab(), name="reuters")
+
+
+GENERATORS: dict[str, Callable[..., Corpus]] = {
+    "reuters": _load_reuters,
+    "bars": make_bars,
+    "synthetic": make_synthetic,
+}

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brian_lda.corpus import NAMED_CORPORA
+from brian_lda.corpus.load import require_corpus
 from brian_lda.corpus.locate import find_on_disk
 from brian_lda.errors import BrianLDAError
 from brian_lda.files.json_files import write_json
@@ -67,7 +68,7 @@ class Study:
         """Those of the corpora (or of --corpora) that are on disk; a line about each other one."""
         found = []
         for name in self.options.corpora or corpora:
-            if self.options.download or is_at_hand(name, self.options.data_dir):
+            if is_at_hand(name, self.options.data_dir) or self.options.download:
                 found.append(name)
             else:
                 self.skipped.append(name)
@@ -216,7 +217,8 @@ def run_study(
 
 
 def is_at_hand(name: str, data_dir: str | None) -> bool:
-    """Whether a corpus is there without a download."""
+    """Whether a corpus is there without a download; one that nobody knows is refused."""
+    require_corpus(name)
     return (
         name not in NAMED_CORPORA
         or find_on_disk(NAMED_CORPORA[name], data_dir=data_dir) is not None

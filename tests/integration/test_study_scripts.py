@@ -191,6 +191,15 @@ def test_a_corpus_that_is_not_at_hand_is_skipped_with_a_line(tmp_path, monkeypat
         assert not (tmp_path / f"{name}.png").exists()
 
 
+@pytest.mark.parametrize("name", ["table_spikes", "table_on_chip", "figure_prior"])
+def test_a_corpus_that_nobody_knows_is_refused_before_any_run(name, tmp_path, capsys):
+    arguments = ["--corpora", "reuters", "nowhere", "--out", str(tmp_path), "--quiet"]
+    assert script(name).main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: Unknown corpus 'nowhere'") and error.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.parametrize("name", [*SCRIPTS, "sweep"])
 def test_help_explains_itself(name, capsys):
     with pytest.raises(SystemExit) as ended:
