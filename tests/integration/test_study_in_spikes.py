@@ -143,7 +143,10 @@ def test_pruning(few_documents, tmp_path, monkeypatch):
 
 def test_constraints(small, few_documents, tmp_path, monkeypatch):
     figure = script("figure_constraints")
-    panels = (figure.Panel(small, "rate", 2, 1), figure.Panel("s", "rate", 2, 1, "accuracy"))
+    panels = (
+        figure.Panel(small, "rate", 2, 1),
+        figure.Panel("synthetic", "rate", 2, 1, "accuracy"),
+    )
     limits = {"weight_bits": (8,), "packet_loss": (0.2,), "dead_synapses": (0.2,)}
     monkeypatch.setitem(figure.SCALES, "tiny", figure.Scale(panels, **limits))
     assert figure.main(["--scale", "tiny", "--out", str(tmp_path), *IN_SPIKES]) == 0
