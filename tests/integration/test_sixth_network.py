@@ -50,6 +50,7 @@ def test_at_most_80_lines():
     assert len(FILE.read_text().splitlines()) <= 80
 
 
+@pytest.mark.complete
 def test_it_trains_compiled_and_finds_the_topic_of_each_document(registered, one_topic_a_document):
     corpus, phi, topic = one_topic_a_document
     model = MixtureOfUnigrams(**OPTIONS).fit(corpus)

@@ -314,7 +314,7 @@ def test_windows_of_a_fixed_rate_keep_the_law_under_latency(latency):
     assert p > SMALLEST_P
 
 
-@pytest.mark.complete(but="3")
+@pytest.mark.complete
 @pytest.mark.parametrize("latency", LATENCIES[1:])
 def test_first_spike_that_arrives_is_biased(latency):
     p = uniformity_with_latency(FirstArrival, latency, rate=150.0 / latency)

@@ -104,7 +104,7 @@ def test_winners_at_rate_level(make, options, depth):
     assert max(others) < FAULT_P
 
 
-@pytest.mark.complete(but=["gauge", "clocked"])
+@pytest.mark.complete(but="gauge")
 @pytest.mark.parametrize(
     ("gauge", "inhibition", "pruned"),
     [

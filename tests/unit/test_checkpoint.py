@@ -78,6 +78,7 @@ def assert_same_run(found, expected):
 RATE = [(algorithm.name, {}) for algorithm in ALGORITHMS] + list(PAPER_RULES.items())
 
 
+@pytest.mark.complete(but=[f"{name}-rules{i}" for i, (name, _) in enumerate(RATE) if i != 8])
 @pytest.mark.parametrize(("algorithm", "rules"), RATE)
 def test_a_resumed_run_ends_bit_identical(algorithm, rules, corpus, tmp_path):
     config = tiny(corpus, algorithm, **rules)

@@ -124,6 +124,7 @@ def test_the_bound(estimator, bars):
     assert model.history_[-1]["stopped"] == "reached the bound of 3 passes"
 
 
+@pytest.mark.complete
 def test_a_resumed_fit_ends_where_the_whole_one_does(bars):
     kept = []
 

@@ -318,6 +318,7 @@ def test_an_interrupted_fit_leaves_a_usable_model(bars):
     assert model.n_iter_ == 3 and model.transform(bars).shape == (300, 6)
 
 
+@pytest.mark.complete(but=["EdSpikeLDA-rules0", "DuSpikeLDA-rules2", "DuSpikeLDA-rules3"])
 @pytest.mark.parametrize(
     ("estimator", "rules"),
     [

@@ -112,6 +112,7 @@ class TestOurNetworks:
         # the rate of each topic there, their sum back to each
         assert report.parameter_bytes == 2 * SIZES.n_topics * FLOAT
 
+    @pytest.mark.complete(but=[f"{name}-race" for name in network_names()])
     @pytest.mark.parametrize("inhibition", LOCAL)
     @pytest.mark.parametrize("name", network_names())
     def test_limits_of_chips_and_recorders_change_nothing(self, name, inhibition):

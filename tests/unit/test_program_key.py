@@ -130,6 +130,7 @@ GROUPS = {
 }
 
 
+@pytest.mark.complete
 def test_event_driven_networks_share_what_they_can(folder):
     keys = {
         name: {folder(event_driven(**change)) for change in changes}

@@ -223,6 +223,7 @@ def corpus():
 
 
 class TestEstimator:
+    @pytest.mark.complete(but=["paper-rate", "paper-brian2", "renewed-rate"])
     @pytest.mark.parametrize("backend", ["rate", "brian2"])
     @pytest.mark.parametrize("rule", ["paper", "renewed"])
     def test_swaps_of_a_training_are_those_of_blocks(self, corpus, backend, rule):

@@ -94,6 +94,7 @@ def test_classification_learns_from_the_training_documents_alone(monkeypatch):
     assert fitted == [parts[0].n_tokens] and judged == [(parts[0].n_docs, parts[1].n_docs)]
 
 
+@pytest.mark.complete
 def test_a_pruned_network_has_as_many_passes_in_all_as_the_whole_one(monkeypatch):
     """p-x: x passes of pre-training, then the pruned network makes the remaining ones."""
     corpus = load_corpus("bars", grid=2, n_docs=9, doc_length=6, seed=0)
