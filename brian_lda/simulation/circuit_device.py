@@ -5,8 +5,9 @@ up where each begins and ends. All pathways of our circuits connect all to all a
 delay, in the phase of the tick in which they run. For such a pathway the synapses of a spike are
 known: those of source s are s K ... s K + K - 1. `templates/synapses.cpp` runs over them in place,
 and the compiler vectorises the loop; `templates/synapses_push_spikes.cpp` looks at the wiring when
-the program starts. Every other pathway goes through Brian's queue. Same synapses, same order, same
-statements; the objects of the network do not know.
+the program starts. Every other pathway goes through Brian's queue. Same synapses, same statements;
+the objects of the network do not know. The order is Brian's but for pathways on_post, which go word
+by word and not topic by topic; whatever adds up at either end still does so in the same order.
 
 Both templates stand in for those of Brian 2.9 to 2.11, which are the same in all three.
 

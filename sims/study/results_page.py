@@ -186,7 +186,10 @@ def _spikes(rows: Sequence[Row]) -> str:
                 number = f"{float(row[f'{kind}_perplexity']):.0f}"
             cells.append(number + (f" ({runs})" if runs not in (0, 3) else ""))
         tests = [f"{float(row[n]):.{d}g}" if row.get(n) else "" for n, d in _OF_SPIKES]
-        passes = [f"{float(row[f'{kind}_passes']):.0f}" for kind in ("spikes", "twin")]
+        passes = [
+            f"{float(row[f'{kind}_passes']):.0f}" if int(row[f"{kind}_runs"]) else "–"
+            for kind in ("spikes", "twin")
+        ]
         seconds = f"{float(row['spikes_cpu_seconds']):.0f}"
         body.append([row["corpus"].upper(), _title(row), *cells, *tests, "/".join(passes), seconds])
     header = ["corpus", "", "in spikes", "rate level", "CGS", "spikes / rate", "p equivalent"]
