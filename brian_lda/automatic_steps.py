@@ -57,6 +57,10 @@ STREAM_FORGETTING = 2.0
 # is one draw a token, of the others 2T. (5: 3 % worse; event-driven, 10: 7 % worse)
 STREAM_BATCH_VISITS = 10
 STREAM_EVENT_VISITS = 20
+# Counts that the prior of Phi brings for each token, at the most. The first documents of a stream
+# are few beside K V synapses: without a bound the prior outweighs them, and the initial weights,
+# from which topics form, fade into a flat distribution (20NG, shuffled: 20 % worse).
+STREAM_PRIOR_SHARE = 0.5
 
 
 def event_word_step(n_topics: int, n_words: int, n_tokens: int, *, smoothed: bool) -> RobbinsMonro:
@@ -103,6 +107,16 @@ def stream_word_step(*, smoothed: bool) -> RobbinsMonro:
     offset = STREAM_EVENTS / math.exp(1.5)  # exp(1.5) is the mean of exp M under N(1, 1)
     forgetting = STREAM_FORGETTING if smoothed else 1.0
     return RobbinsMonro(scale=forgetting / offset, offset=offset)
+
+
+def stream_corpus_size(n_tokens: float, n_topics: int, varphi_sum: float) -> float:
+    """N, the tokens of a pass, by which the prior of Phi counts in semi- and du-SpikeLDA.
+
+    All tokens that have come so far are one pass, K times `varphi_sum` (over words) the counts of
+    the prior in it; early in the stream N is larger, so that they are at most
+    `STREAM_PRIOR_SHARE` of the tokens.
+    """
+    return max(n_tokens, n_topics * varphi_sum / STREAM_PRIOR_SHARE)
 
 
 def delayed_doc_step() -> RobbinsMonro:

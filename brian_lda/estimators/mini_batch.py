@@ -11,6 +11,7 @@ from brian_lda.automatic_steps import (
     STREAM_BATCH_VISITS,
     batch_word_step,
     delayed_doc_step,
+    stream_corpus_size,
     stream_word_step,
 )
 from brian_lda.corpus import Corpus, TokenStore, document_batches
@@ -19,6 +20,7 @@ from brian_lda.estimators.learned_prior import StreamedPrior
 from brian_lda.estimators.sources import as_source
 from brian_lda.estimators.spiking_options import spiking_options
 from brian_lda.estimators.trainers import MiniBatchTrainer
+from brian_lda.initial_weights import word_prior_vector
 from brian_lda.parameters import BatchParameters
 from brian_lda.reference.mini_batch import MiniBatchLearner, MiniBatchReference
 from brian_lda.step_rules import BatchStepRule
@@ -150,7 +152,9 @@ class MiniBatchModel(TopicModel):
             algorithm, X, self.batch_size or STREAM_BATCH, self.seed_, STREAM_BATCH_VISITS
         )
         self.trainer_.prior = prior
-        algorithm.set_corpus_size(tokens_before + X.n_tokens)
+        varphi_sum = word_prior_vector(self.topic_word_prior, X.n_words).sum()
+        n_tokens = stream_corpus_size(tokens_before + X.n_tokens, self.n_topics, varphi_sum)
+        algorithm.set_corpus_size(n_tokens)
         with self._threads():
             self._train(self.trainer_.iterations_per_pass)
         return self

@@ -239,6 +239,20 @@ def test_partial_fit_goes_on_counting_spikes_and_tokens(estimator):
     assert algorithm.n_updates == 2 + STREAM_BATCH_VISITS
 
 
+@pytest.mark.parametrize("estimator", [SemiSpikeLDA, DuSpikeLDA])
+def test_the_prior_never_outweighs_the_first_documents_of_a_stream(estimator):
+    """Half a count a token at the most, as long as tokens are few beside the synapses."""
+    few = np.zeros((2, 400), int)
+    few[:, :3] = 1
+    model = estimator(n_topics=2, topic_word_prior=0.05, random_state=0).partial_fit(few)
+    shown = STREAM_BATCH_VISITS * few.sum()  # 6 tokens; a whole prior has 0.05 * 2 * 400 = 40
+    assert model.trainer_.algorithm.words.n_spikes.sum() == pytest.approx(1.5 * shown, rel=1e-12)
+    model.partial_fit(100 * few)  # 606 tokens so far: the prior counts whole, in its share of them
+    more = STREAM_BATCH_VISITS * 600
+    expected = 1.5 * shown + more + more / 606 * 40
+    assert model.trainer_.algorithm.words.n_spikes.sum() == pytest.approx(expected, rel=1e-12)
+
+
 # --- baselines ---------------------------------------------------------------------------------
 
 
