@@ -20,7 +20,7 @@ from pathlib import Path
 
 from brian_lda.algorithms import find_algorithm
 from brian_lda.errors import RunFolderError
-from study.backend import SUFFIX
+from study.backend import LABELS, SUFFIX
 
 Row = Mapping[str, str]
 _BLOCK = re.compile(r"(<!-- (\w+)\.csv -->\n).*?(<!-- end -->)", re.S)
@@ -199,6 +199,29 @@ def _spikes(rows: Sequence[Row]) -> str:
 _OF_SPIKES = (("ratio", 4), ("p_equivalent", 2), ("p_different", 2))
 
 
+def _constraints(rows: Sequence[Row]) -> str:
+    """One line per corpus, one column per limit."""
+    points = list(dict.fromkeys((row["limit"], row["value"]) for row in rows))
+    lines: dict[tuple[str, ...], dict[tuple[str, str], str]] = {}
+    for row in rows:
+        panel = tuple(row[name] for name in ("corpus", "K", "backend", "passes", "measure"))
+        cell = _pm(row, "mean", 0 if row["measure"] == "perplexity" else 1)
+        lines.setdefault(panel, {})[row["limit"], row["value"]] = cell
+    body = []
+    for (corpus, K, backend, passes, measure), cells in lines.items():
+        first = f"{corpus.upper()}, K = {K}, {LABELS[backend]}, {passes} passes: {measure}"
+        body.append([first, *(cells.get(point, "") for point in points)])
+    return markdown(["", *(_limit(*point) for point in points)], body)
+
+
+def _limit(limit: str, value: str) -> str:
+    if limit == "none":
+        return "without limits"
+    if limit == "weight_bits":
+        return f"{value} bits"
+    return f"{100 * float(value):g} % {'lost' if limit == 'packet_loss' else 'dead'}"
+
+
 def _stream(rows: Sequence[Row]) -> str:
     shares = [name.removeprefix("mib_at_") for name in rows[0] if name.startswith("mib_at_")]
     body = []
@@ -217,6 +240,7 @@ def _stream(rows: Sequence[Row]) -> str:
 
 
 _TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
+    "figure_constraints": _constraints,
     "figure_prior": _priors,
     "figure_prior_large": _priors,
     "figure_convergence": _convergence,
