@@ -205,7 +205,8 @@ def _constraints(rows: Sequence[Row]) -> str:
     lines: dict[tuple[str, ...], dict[tuple[str, str], str]] = {}
     for row in rows:
         panel = tuple(row[name] for name in ("corpus", "K", "backend", "passes", "measure"))
-        cell = _pm(row, "mean", 0 if row["measure"] == "perplexity" else 1)
+        digits = 0 if row["measure"] == "perplexity" else 1
+        cell = f"{float(row['mean']):.{digits}f} ± {float(row['spread']):.{digits}f}"
         lines.setdefault(panel, {})[row["limit"], row["value"]] = cell
     body = []
     for (corpus, K, backend, passes, measure), cells in lines.items():

@@ -19,9 +19,6 @@ def test_limits_of_chips_are_columns_and_corpora_lines():
     ]  # fmt: skip
     header, _, kos, newsgroups = _constraints(rows).splitlines()
     assert header == "|  | without limits | 4 bits | 5 % lost | 20 % dead |"
-    assert kos == (
-        "| KOS, K = 50, rate level, 30 passes: perplexity | 1500 ± 2 | 1800 ± 2 | 1600 ± 2 |  |"
-    )
-    assert newsgroups == (
-        "| 20NG, K = 50, rate level, 30 passes: accuracy | 68.0 ± 2.2 |  | 61.3 ± 2.2 | 59.0 ± 2.2 |"
-    )
+    where = "K = 50, rate level, 30 passes"
+    assert kos == f"| KOS, {where}: perplexity | 1500 ± 2 | 1800 ± 2 | 1600 ± 2 |  |"
+    assert newsgroups == (f"| 20NG, {where}: accuracy | 68.0 ± 2.2 |  | 61.3 ± 2.2 | 59.0 ± 2.2 |")
