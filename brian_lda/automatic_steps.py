@@ -45,7 +45,7 @@ EVENT_DOC_WINDOW = 0.2  # passes over the document,
 EVENT_DOC_TOKENS = 25.0  # but at least so many tokens,
 EVENT_DOC_MOST, EVENT_DOC_LEAST = 0.5, 5.0  # or half the document if it is short, 5 tokens at least
 # Where theta has no prior to fall back on, it changes slowly: short windows fit it to chance.
-UNSMOOTHED_DOC_WINDOW = 1.5
+UNSMOOTHED_DOC_WINDOW = 1.0
 # A stream has no passes to count by: its constants are in events, and no size enters. Beside each,
 # what other values did to perplexity on held-back documents (docs/results.md, "One pass").
 STREAM_EVENTS = 3.0  # of each synapse, for which the initial weights count (1, 10: up to 4 % worse)
@@ -64,7 +64,7 @@ STREAM_PRIOR_SHARE = 0.5
 
 
 def event_word_step(n_topics: int, n_words: int, n_tokens: int, *, smoothed: bool) -> RobbinsMonro:
-    """Step of M^alpha of ed-SpikeLDA; of ed-SpikePLSI, which has no prior, not `smoothed`."""
+    """Step of M^alpha of ed-SpikeLDA and ed-SpikePLSI; `smoothed`: Phi has a prior."""
     if not smoothed:
         spikes = UNSMOOTHED_FADING * n_tokens / n_topics
         events = UNSMOOTHED_EVENTS * n_tokens / (n_topics * n_words)

@@ -30,8 +30,8 @@ class EventDrivenParameters:
     Attributes
     ----------
     doc_topic_prior : float array [topic] or None
-        lambda, every entry > 1 (kappa = sum(lambda - 1) must be positive). None: pLSI, no prior,
-        kappa = 1 and the M^beta rule of the appendix.
+        lambda, every entry > 1 (kappa = sum(lambda - 1) must be positive). None: pLSI, no prior
+        of theta, kappa = 1 and the M^beta rule of the appendix.
     n_topics : int
         K.
     word_step, doc_step : step rules of M^alpha and M^beta.
@@ -90,11 +90,6 @@ class EventDrivenParameters:
 
     def _require_a_network_with_word_prior(self) -> None:
         """Refuse a prior on Phi where there is no rule for it."""
-        if self.doc_topic_prior is None:
-            raise ParameterError(
-                "topic_word_prior must be 0 in pLSI, which has no priors; found "
-                f"{self.topic_word_prior!r}. ed-SpikeLDA takes one."
-            )
         if self.integrator != "flow" or not self.word_step.per_neuron:
             raise ParameterError(
                 "topic_word_prior > 0 needs integrator='flow' and word_step=RobbinsMonro(...), one "

@@ -213,8 +213,9 @@ def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     plsi = EventDrivenParameters(
         K,
         None,
-        event_word_step(K, V, n_tokens, smoothed=False),
+        event_word_step(K, V, n_tokens, smoothed=True),
         event_doc_step(n_tokens / D, smoothed=False),
+        topic_word_prior=WORD_PRIOR,
     )
     lengths = np.bincount(docs, minlength=D)
     pair = [twin(plsi, V, lengths, seed=0) for twin in (EventDrivenSpiking, EdSpikePLSIReference)]

@@ -4,7 +4,7 @@
 
 Each network is trained with its default settings until it stops by itself (SpikeCGS: 200 sweeps),
 in spikes and at rate level, over the same seeds; CGS for 200 sweeps with the smoothing of that
-network (of SpikeLDA for ed-SpikePLSI, which has none). For each: held-out perplexity, passes,
+network. For each: held-out perplexity, passes,
 seconds and CPU seconds of training, the simulator's included. "p equivalent" is the p-value of two
 one-sided tests (`brian_lda.comparison.compare_perplexities`): small, the perplexities in spikes and
 at rate level lie within the margin of each other, 1 % by default; "p different" small: they are not
@@ -23,7 +23,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from brian_lda.algorithms import SPIKING, find_algorithm
-from brian_lda.automatic_steps import WORD_PRIOR
 from brian_lda.comparison import compare_perplexities
 from brian_lda.plotting import PALETTE
 from brian_lda.sweeps import SweepReport, Task, train_tasks
@@ -97,7 +96,7 @@ def configs(
     """The runs of one line of the table, those that cost least first."""
     estimator = find_algorithm(network).load_estimator()()
     base = {"corpus": corpus, "n_topics": n_topics, "evaluate_every": ONLY_FINAL}
-    word_prior = getattr(estimator, "topic_word_prior", WORD_PRIOR)
+    word_prior = estimator.topic_word_prior
     cgs = {**base, "algorithm": "cgs", "word_prior": word_prior, "iterations": options.passes}
     own: dict[str, Any] = {**base, "algorithm": network, "options": {}}
     if options.passes is not None and hasattr(estimator, "max_passes"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brian_lda.automatic_steps import EVENT_FORGETTING, WORD_PRIOR
+from brian_lda.automatic_steps import WORD_PRIOR
 from brian_lda.constraints import Constraints
 from brian_lda.estimators.base import Callback
 from brian_lda.estimators.event_driven import EventDrivenModel
@@ -60,7 +60,6 @@ class EdSpikeLDA(EventDrivenModel):
     """
 
     _twin = EdSpikeLDAReference
-    _first_look = round(EVENT_FORGETTING / 2)  # passes: weights then average over half a pass
 
     def __init__(
         self,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from brian_lda.automatic_steps import WORD_PRIOR
 from brian_lda.estimators.base import Callback
 from brian_lda.estimators.event_driven import EventDrivenModel
 from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
@@ -15,12 +18,15 @@ if TYPE_CHECKING:
 
 
 class EdSpikePLSI(EventDrivenModel):
-    """ed-SpikePLSI: online maximum likelihood for pLSI by spikes (paper's appendix).
+    """ed-SpikePLSI: pLSI by spikes, a theta without prior (paper's appendix).
 
     Parameters
     ----------
     n_topics : int
         K.
+    topic_word_prior : float or array [word]
+        varphi, pseudo-counts of each word in each topic, as in `EdSpikeLDA` (ours; 0 is the paper's
+        maximum likelihood).
     max_iter : int, optional
         Passes over the corpus. Default: train until the training perplexity has converged.
     max_passes : int
@@ -53,9 +59,10 @@ class EdSpikePLSI(EventDrivenModel):
         self,
         *,
         n_topics: int = 10,
+        topic_word_prior: float | np.ndarray = WORD_PRIOR,
         max_iter: int | None = None,
-        max_passes: int = 100,
-        tol: float = 0.005,
+        max_passes: int = 200,
+        tol: float = 0.002,
         word_step: EventStepRule | None = None,
         doc_step: EventStepRule | None = None,
         integrator: str = "flow",
@@ -68,6 +75,7 @@ class EdSpikePLSI(EventDrivenModel):
         callbacks: Sequence[Callback] | None = None,
     ) -> None:
         self.n_topics = n_topics
+        self.topic_word_prior = topic_word_prior
         self.max_iter = max_iter
         self.max_passes = max_passes
         self.tol = tol

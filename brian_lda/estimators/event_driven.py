@@ -9,6 +9,7 @@ import numpy as np
 
 from brian_lda.algorithms import algorithm_of
 from brian_lda.automatic_steps import (
+    EVENT_FORGETTING,
     STREAM_EVENT_VISITS,
     event_doc_step,
     event_word_step,
@@ -37,6 +38,7 @@ class EventDrivenModel(TopicModel):
     """
 
     _twin: ClassVar[type[EventDrivenTwin]]
+    _first_look = round(EVENT_FORGETTING / 2)  # passes: weights then average over half a pass
 
     def _lamda(self) -> np.ndarray | None:
         raise NotImplementedError
@@ -168,8 +170,8 @@ class EventDrivenModel(TopicModel):
         return self.integrator == "flow" and bool(np.any(self._varphi() > 0))
 
     def _varphi(self) -> np.ndarray:
-        """The prior on Phi; pLSI has none."""
-        return np.asarray(getattr(self, "topic_word_prior", 0.0), np.float64)
+        """The prior on Phi."""
+        return np.asarray(self.topic_word_prior, np.float64)
 
     def _read_out_smoothing(
         self, parameters: EventDrivenParameters, n_words: int, n_tokens: int

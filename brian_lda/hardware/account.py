@@ -81,7 +81,7 @@ def race_account(
     elif in_batches:
         writes = float(K)  # M^beta of d
     else:
-        of_winner = 3.0 if kind.prior == "map" else 2.0  # m, a, and what the prior of Phi brings
+        of_winner = 3.0  # m, a, and what the prior of Phi brings
         writes = K + (of_winner if gauge else float(V))  # M^beta of d; the winner's, or its M^alpha
     if in_batches:
         races_per_batch = races * batch_size * doc_length

@@ -1,4 +1,4 @@
-r"""ed-SpikePLSI (paper's appendix) at rate level: ed-SpikeLDA without a prior.
+r"""ed-SpikePLSI (paper's appendix) at rate level: ed-SpikeLDA without a prior of theta.
 
 For each token (w, d): z ~ softmax(M^alpha_zw + M^beta_zd) [Alg. 1]; M^alpha learns as in
 `event_driven`, and, with kappa = 1,
@@ -25,6 +25,6 @@ class EdSpikePLSIReference(EventDrivenTwin):
     def _check_prior(parameters: EventDrivenParameters) -> None:
         if parameters.doc_topic_prior is not None:
             raise ParameterError(
-                "ed-SpikePLSI has no prior: doc_topic_prior must be None; found "
+                "ed-SpikePLSI has no prior of theta: doc_topic_prior must be None; found "
                 f"{parameters.doc_topic_prior}. With a prior it is EdSpikeLDAReference."
             )

@@ -96,8 +96,7 @@ def paper_rule(algorithm: str, row: LargeCorpus = NIPS) -> dict[str, Any]:
         "ed_spike_lda": {"word_step": VarianceTracking(), "doc_step": AdaGrad()},
         "ed_spike_plsi": {"word_step": VarianceTracking(), "doc_step": VarianceTracking()},
     }  # fmt: skip
-    unsmoothed = {} if algorithm == "ed_spike_plsi" else {"topic_word_prior": 0.0}
-    return {**rules[algorithm], "integrator": "euler", **unsmoothed}
+    return {**rules[algorithm], "integrator": "euler", "topic_word_prior": 0.0}
 
 
 def large_corpora(scale: str) -> Setting:

@@ -70,8 +70,9 @@ def uniformity(network, p, n_draws):
     ]
 
 
-def parameters(gauge=True):
-    return EventDrivenParameters(K, np.full(K, 1.1), FROZEN, FROZEN, "flow", gauge, VARPHI)
+def parameters(gauge=True, lamda=1.1):
+    lamda = None if lamda is None else np.full(K, lamda)
+    return EventDrivenParameters(K, lamda, FROZEN, FROZEN, "flow", gauge, VARPHI)
 
 
 def twin(*arguments, gauge=True, **options):
@@ -104,24 +105,27 @@ def test_winners_at_rate_level(make, options, depth):
     assert max(others) < FAULT_P
 
 
-@pytest.mark.complete(but="gauge")
+@pytest.mark.complete(but=["gauge", "plsi"])
 @pytest.mark.parametrize(
-    ("gauge", "inhibition", "pruned"),
+    ("gauge", "inhibition", "pruned", "lamda"),
     [
-        (True, None, None),
-        (False, None, None),
-        (True, Poisson(), None),
-        (True, Poisson(rate=400.0), None),
-        (True, Poisson(rate=400.0, normalised=True), None),
-        (True, None, PRUNED),
-        (True, Poisson(), PRUNED),
+        (True, None, None, 1.1),
+        (True, None, None, None),
+        (False, None, None, 1.1),
+        (True, Poisson(), None, 1.1),
+        (True, Poisson(rate=400.0), None, 1.1),
+        (True, Poisson(rate=400.0, normalised=True), None, 1.1),
+        (True, None, PRUNED, 1.1),
+        (True, Poisson(), PRUNED, 1.1),
     ],
-    ids=["gauge", "full", "clocked", "fixed rate", "normalised", "pruned", "pruned, clocked"],
-)
-def test_winners_in_spikes(gauge, inhibition, pruned):
+    ids=[
+        "gauge", "plsi", "full", "clocked", "fixed rate", "normalised", "pruned", "pruned, clocked",
+    ],
+)  # fmt: skip
+def test_winners_in_spikes(gauge, inhibition, pruned, lamda):
     state = weights()
     network = EventDrivenSpiking(
-        parameters(gauge), V, np.full(V, 5), seed=1, initial=state, simulator="numpy",
+        parameters(gauge, lamda), V, np.full(V, 5), seed=1, initial=state, simulator="numpy",
         inhibition=inhibition, pruned=pruned,
     )  # fmt: skip
     n_draws = 60 if inhibition is None else 40  # a tick of Brian in Python takes a millisecond
@@ -166,11 +170,6 @@ def test_step_rules_without_a_rule_for_the_prior_are_refused(form):
     EventDrivenParameters(K, np.full(K, 1.1), **form)
     with pytest.raises(ParameterError, match=r"topic_word_prior > 0 needs integrator='flow' and"):
         EventDrivenParameters(K, np.full(K, 1.1), **form, topic_word_prior=0.01)
-
-
-def test_plsi_has_no_prior():
-    with pytest.raises(ParameterError, match="topic_word_prior must be 0 in pLSI"):
-        EventDrivenParameters(K, None, topic_word_prior=0.01)
 
 
 @pytest.mark.parametrize("N", [0, -1.0, np.inf, np.nan])

@@ -94,10 +94,11 @@ def test_a_fit_without_max_iter_ends_by_itself(estimator, bars):
     last = model.history_[-1]
     assert "converged: from pass" in last["stopped"] and model.n_iter_ < model.max_iterations_
     per_pass = model.trainer_.iterations_per_pass
-    assert model.max_iterations_ == (200 if estimator is EdSpikeLDA else 100) * per_pass
+    token_by_token = estimator in (EdSpikeLDA, EdSpikePLSI)
+    assert model.max_iterations_ == (200 if token_by_token else 100) * per_pass
     assert per_pass == (60 if hasattr(model, "batch_size") else 1)  # mini-batches of one document
     looks = [r for r in model.history_ if "training_perplexity" in r]
-    expected = look_passes(200, 80) if estimator is EdSpikeLDA else look_passes(100)
+    expected = look_passes(200, 80) if token_by_token else look_passes(100)
     assert [r["iteration"] // per_pass for r in looks] == list(expected[: len(looks)])
     falls = [
         1 - after["training_perplexity"] / before["training_perplexity"]

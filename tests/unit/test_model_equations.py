@@ -84,7 +84,7 @@ def test_the_rate_is_the_product_of_what_the_synapses_hold(file):
     net.network.add(monitor)
     epsilon = EPSILON if "epsilon" in net.words.variables else np.zeros(V)
     has_prior = "s_alpha" in net.topics.variables
-    assert has_prior == (file == "ed_spike_lda")
+    assert has_prior == (file in ("ed_spike_lda", "ed_spike_plsi"))
     for token, (w, d) in enumerate(zip(WORDS[:3], DOCS[:3], strict=True)):
         word, document, bias = factors(net)
         prior = VARPHI[w] * held(net, "topics.s_alpha", (K,)) if has_prior else epsilon[w]

@@ -100,10 +100,12 @@ def every_combination():
             yield pytest.param(
                 EventDrivenParameters(K, lamda, RULES[word], RULES[doc], integrator, gauge), id=name
             )
-    for doc, gauge, varphi in product(RULES, (False, True), (0.4, np.array([0.0, 0.3, 2.0]))):
-        name = f"lda-{doc}-gauge={gauge}-prior on Phi {'by word' if np.ndim(varphi) else ''}"
+    priors = (0.4, np.array([0.0, 0.3, 2.0]))
+    for doc, gauge, varphi, lamda in product(RULES, (False, True), priors, (None, LAMDA)):
+        name = f"{'plsi' if lamda is None else 'lda'}-{doc}-gauge={gauge}-prior on Phi"
+        name += " by word" if np.ndim(varphi) else ""
         parameters = EventDrivenParameters(
-            K, LAMDA, RULES["robbins-monro"], RULES[doc], "flow", gauge, varphi
+            K, lamda, RULES["robbins-monro"], RULES[doc], "flow", gauge, varphi
         )
         yield pytest.param(parameters, id=name)
 
@@ -182,10 +184,14 @@ SEVERAL = np.array([1.1, 1.5, 2.0, 1.3])
         ("euler", SEVERAL, 0.0),
         ("flow", None, 0.0),
         ("flow", SEVERAL, 0.0),
+        ("flow", None, 2.0),
         ("flow", SEVERAL, 2.0),
     ],
-    ids=("plsi, euler", "lda, euler", "plsi, flow", "lda, flow", "lda, prior on Phi"),
-)
+    ids=(
+        "plsi, euler", "lda, euler", "plsi, flow", "lda, flow",
+        "plsi, prior on Phi", "lda, prior on Phi",
+    ),
+)  # fmt: skip
 def test_gauge_form_equals_the_full_form(integrator, lamda, varphi):
     """Same winners, drawn not forced, and the same weights after 4 000 tokens."""
     words, docs, lengths = long_stream()

@@ -45,18 +45,17 @@ def test_spike_cgs_writes_and_spikes():
 
 @pytest.mark.parametrize(("algorithm", "prior"), [("ed_spike_lda", 1.3), ("ed_spike_plsi", None)])
 def test_event_driven_writes(algorithm, prior):
-    """One word synapse, one or two numbers of the winner, K synapses of the document."""
+    """One word synapse, two numbers of the winner, K synapses of the document."""
     step = RobbinsMonro(0.1)
     spiking = EventDrivenSpiking(
         EventDrivenParameters(K, prior, step, step), V, [3], seed=1, simulator="numpy"
     )
     account = race_account(algorithm, **SIZES, doc_length=3)
     before = stored(spiking)
-    before.pop("Delta_alpha", None)  # a counter of tokens, as n_alpha is of spikes
-    of_prior = {"s_alpha"} if algorithm == "ed_spike_lda" else set()
-    assert set(before) == {"w", "g", "p"} | of_prior
+    before.pop("Delta_alpha")  # a counter of tokens, as n_alpha is of spikes
+    assert set(before) == {"w", "g", "s_alpha", "p"}
     spiking.present([2], [0], record=Recording(("word", "document"), EVERYTHING))
-    assert changed(before, stored(spiking)) == account.plastic_writes == K + 2 + len(of_prior)
+    assert changed(before, stored(spiking)) == account.plastic_writes == K + 3
     assert sum(len(index) for index in spiking.spikes.index.values()) == account.spikes
 
 

@@ -53,6 +53,7 @@ NETWORKS = {
     )
 }
 NETWORKS["ed_spike_lda_prior"] = flow(np.array([1.3, 1.1, 1.6]), varphi=EVERY_WORD)
+NETWORKS["ed_spike_plsi_prior"] = flow(None, varphi=EVERY_WORD)
 CASES = [
     (network, inhibition)
     for network in NETWORKS
@@ -83,7 +84,8 @@ def assert_same_state(spiking, reference):
         "ed_spike_lda_prior-race",
         "ed_spike_lda_prior-free",
         "ed_spike_plsi-race",
-        "ed_spike_plsi-poisson",
+        "ed_spike_plsi_prior-race",
+        "ed_spike_plsi_prior-poisson",
         "ed_spike_plsi_paper-race",
     ]
 )

@@ -150,10 +150,13 @@ def test_parameters_reach_the_event_driven_network():
     assert (parameters.word_step, parameters.doc_step) == (word_step, doc_step)
     assert parameters.doc_topic_prior.tolist() == [1.25, 1.5]
     assert (parameters.gauge, parameters.integrator) == (False, "flow")
-    plsi = EdSpikePLSI(n_topics=2, max_iter=1, random_state=0, doc_step=doc_step).fit(TINY)
-    parameters = plsi.trainer_.network.parameters
-    assert parameters.doc_topic_prior is None and not parameters.smoothed
-    assert parameters.doc_step == doc_step
+    for varphi in (0.25, 0.0):
+        plsi = EdSpikePLSI(
+            n_topics=2, topic_word_prior=varphi, max_iter=1, random_state=0, doc_step=doc_step
+        ).fit(TINY)
+        parameters = plsi.trainer_.network.parameters
+        assert parameters.doc_topic_prior is None and parameters.topic_word_prior == varphi
+        assert parameters.doc_step == doc_step
 
 
 @pytest.mark.parametrize("estimator", [EdSpikeLDA, EdSpikePLSI, SemiSpikeLDA, DuSpikeLDA])

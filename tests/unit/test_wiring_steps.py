@@ -86,9 +86,10 @@ def test_unsmoothed_networks_forget_less_and_start_slowly(corpus):
     zeta, spikes = corpus.n_words * math.exp(1.5), 12 * corpus.n_tokens / 5
     left = math.exp(-float(step.sum_of_steps(np.zeros(1), np.array([spikes]))[0]))
     assert zeta * left == pytest.approx(1.0, rel=1e-9)
-    smoothed = EdSpikeLDA(n_topics=5, random_state=0, topic_word_prior=0.0, max_iter=1).fit(corpus)
-    plsi = EdSpikePLSI(n_topics=5, random_state=0, max_iter=1).fit(corpus)
-    assert smoothed.trainer_.word_step == plsi.trainer_.word_step == step
+    for estimator in (EdSpikeLDA, EdSpikePLSI):
+        for varphi, unsmoothed in ((0.0, True), (0.05, False)):
+            model = estimator(n_topics=5, random_state=0, topic_word_prior=varphi, max_iter=1)
+            assert (model.fit(corpus).trainer_.word_step == step) == unsmoothed
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,9 @@ def test_document_synapses_average_over_a_fifth_of_the_document_or_25_tokens(doc
     step = model.trainer_.network.parameters.doc_step
     assert step == event_doc_step(doc_length, smoothed=True)
     without_prior = event_doc_step(doc_length, smoothed=False)
-    assert 1.0 / without_prior.scale == pytest.approx(1.5 * doc_length)
+    assert 1.0 / without_prior.scale == pytest.approx(doc_length)
+    plsi = EdSpikePLSI(n_topics=2, max_iter=1, random_state=0).fit(counts)
+    assert plsi.trainer_.network.parameters.doc_step == without_prior
     assert (1.0 / step.scale, step.power) == (pytest.approx(window, rel=1e-12), 0.0)
 
 
@@ -129,7 +132,7 @@ def test_initial_weights_of_a_stream_count_for_three_events_of_each_synapse(esti
     step = (
         estimator(n_topics=3, random_state=0).partial_fit(np.eye(4, dtype=int)).trainer_.word_step
     )
-    gain = 1.0 if estimator is EdSpikePLSI else 2.0  # pLSI has no epsilon: a plain average
+    gain = 2.0
     for n_words in (100, 10_000):  # whatever V
         zeta, n = n_words * math.exp(1.5), np.array([3.0 * n_words])
         plain = 1.0 / zeta  # what is left of a weight when the learnt ones sum to 1 as they do
