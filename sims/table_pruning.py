@@ -2,8 +2,7 @@
 
     python sims/table_pruning.py --data-dir DATA --out results
 
-CGS, ed-SpikeLDA whole and split (the first seed only: it has the winners of the whole network if
-both are shown the same tokens), and ed-SpikeLDA pruned after 15 and 20 passes of pre-training
+CGS, ed-SpikeLDA whole and split, and ed-SpikeLDA pruned after 15 and 20 passes of pre-training
 (p-15, p-20: 200 private words a topic, one shared synapse), by the paper's rule and by ours
 (`brian_lda.hardware.pruning`, "renewed"). Split and pruned networks have a fan-in of 251: 50
 documents are on the chip, and tokens come in blocks of 50 documents. All networks make the same
@@ -26,6 +25,7 @@ from brian_lda.hardware import PAPER_PRIVATE_WORDS
 from brian_lda.sweeps import Task
 from brian_lda.sweeps.experiments import CLASSIFY, PRUNE
 from brian_lda.sweeps.tables import mean_and_spread
+from brian_lda.sweeps.task import RESULT_KEY
 from study.backend import add_backend_options, backend_label
 from study.classification import classification_config
 from study.script import Study, run_study
@@ -77,13 +77,16 @@ def make(study: Study) -> None:
             )
             ed = classification_config(
                 "ed_spike_lda", scale.corpus, K, *scale.priors, scale.passes, seed
-            ) | {
+            )
+            fan_in = {"word_synapses": scale.n_private, "document_slots": scale.docs_on_chip}
+            split = {**ed, "options": {"constraints": fan_in}}
+            pruned = {
+                **ed,
                 "pretraining": list(scale.pretraining),
                 "n_private": scale.n_private,
                 "docs_on_chip": scale.docs_on_chip,
-                "split": seed == study.seeds[0],
             }
-            for config, function in ((cgs, CLASSIFY), (ed, PRUNE)):
+            for config, function in ((cgs, CLASSIFY), (pruned, PRUNE), (split, CLASSIFY)):
                 places.append((K, study.task(config, function)))
     report = study.sweep([task for _, task in places])
     found: dict[tuple[str, int], list[dict[str, float]]] = {}
@@ -92,7 +95,13 @@ def make(study: Study) -> None:
             continue  # failed, and was reported
         for name, accuracies in networks(task, result):
             found.setdefault((name, K), []).append(accuracies)
-    rows = [row(scale, name, K, runs, study.backend) for (name, K), runs in found.items()]
+    pruned = [f"{who}p-{x}" for who in ("", "ours ") for x in scale.pretraining]
+    rows = [
+        row(scale, name, K, found[name, K], study.backend)
+        for K in scale.n_topics
+        for name in ("CGS", "ed-SpikeLDA", "split", *pruned)
+        if (name, K) in found
+    ]
     study.write(rows, asdict(scale), figure(scale, rows))
     for line in rows:
         cells = [
@@ -104,12 +113,9 @@ def make(study: Study) -> None:
 def networks(task: Task, result: dict[str, Any]) -> list[tuple[str, dict[str, float]]]:
     """The lines of the table that a run holds."""
     if task.function == CLASSIFY:
-        return [("CGS", result)]
-    pretraining = task.config["pretraining"]
-    names = ["whole", "split", *(f"{who}p-{x}" for who in ("", "ours ") for x in pretraining)]
-    return [
-        (name.replace("whole", "ed-SpikeLDA"), result[name]) for name in names if name in result
-    ]
+        return [("CGS" if task.config["algorithm"] == "cgs" else "split", result)]
+    own = {name: result[name] for name in result if name != RESULT_KEY}
+    return [("ed-SpikeLDA", own.pop("whole")), *own.items()]
 
 
 def row(

@@ -80,20 +80,18 @@ def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
     config : dict
         As for `classify`, with `iterations` passes of each network in all; and "pretraining", a
         list of x; "n_private", the words that keep a synapse of their own in each topic;
-        "docs_on_chip", the documents that pruned and split networks hold at a time, or None: all;
-        "split": whether there is a network that is split for n_private words.
+        "docs_on_chip", the documents that pruned networks hold at a time, or None: all.
 
     Returns
     -------
     dict
-        "whole", "split" if there is one and, for each x, "p-x" (the paper's rule) and "ours p-x"
-        (the rule "renewed"): what `classify` returns of accuracies.
+        "whole" and, for each x, "p-x" (the paper's rule) and "ours p-x" (the rule "renewed"): what
+        `classify` returns of accuracies.
     """
     config = dict(config)
     train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
     pretraining, n_private = config.pop("pretraining"), config.pop("n_private")
-    docs_on_chip, is_split = config.pop("docs_on_chip"), config.pop("split")
-    passes = config["iterations"]
+    docs_on_chip, passes = config.pop("docs_on_chip"), config["iterations"]
     result: dict[str, Any] = {}
 
     def branch(model: Any, record: dict[str, Any]) -> None:
@@ -106,10 +104,6 @@ def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
                 )  # fmt: skip
                 result[name] = accuracies(pruned, train, judged)
 
-    if is_split:
-        limits = {"word_synapses": n_private, "document_slots": docs_on_chip or train.n_docs}
-        split = make_model(RunConfig(**config)).set_params(constraints=limits).fit(train)
-        result["split"] = accuracies(split, train, judged)
     model = make_model(RunConfig(**config)).set_params(callbacks=[branch]).fit(train)
     return {**result, "whole": accuracies(model, train, judged)}
 

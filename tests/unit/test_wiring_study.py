@@ -210,16 +210,24 @@ def test_the_table_of_pruning_asks_for_the_papers_networks():
     table, study = script("table_pruning"), FakeStudy()
     table.figure = lambda scale, rows: None
     table.make(study)
-    configs = {(t.function, t.config["n_topics"], t.config["seed"]): t.config for t in study.tasks}
-    assert len(configs) == len(study.tasks) == 2 * 2 * 3  # networks, K, seeds
-    for (function, _, _), config in configs.items():
+    kinds = {(t.function, t.config["algorithm"]) for t in study.tasks}
+    configs = {
+        (t.function, t.config["algorithm"], t.config["n_topics"], t.config["seed"]): t.config
+        for t in study.tasks
+    }
+    assert len(kinds) == 3 and len(configs) == len(study.tasks) == 3 * 2 * 3  # kinds, K, seeds
+    for (function, algorithm, _, _), config in configs.items():
         assert config["judged_on"] == "test" and config["corpus"] == "20ng"
+        if algorithm == "cgs":
+            assert (function, config["prior"]) == (experiments.CLASSIFY, 0.05)
+            continue
+        assert (config["iterations"], config["prior"]) == (100, 1.05)
         if function == experiments.PRUNE:
             assert config["pretraining"] == [15, 20] and config["n_private"] == 200
-            assert config["docs_on_chip"] == 50 and config["split"] == (config["seed"] == 0)
-            assert (config["iterations"], config["prior"]) == (100, 1.05)
+            assert config["docs_on_chip"] == 50
         else:
-            assert (config["algorithm"], config["prior"]) == ("cgs", 0.05)
+            fan_in = {"word_synapses": 200, "document_slots": 50}
+            assert config["options"] == {"constraints": fan_in}
     # Tab. "Classification on 20NG, where the p-x means pre-training takes x iterations"
     assert table.PAPER == {
         "CGS": (72.8, 63.5), "ed-SpikeLDA": (72.5, 57.6), "p-15": (73.0, 60.0),
