@@ -12,8 +12,9 @@ corpora, K and mini-batch: paper K = 200 for KOS, 20NG, Enron and K = 50 for NIP
 
 With --count every network is also trained in spikes with its default settings until it stops by
 itself (SpikeCGS: 200 sweeps; seed 0), and the table has what was counted in the running network
-(`brian_lda.hardware.counted_run`) beside what the sizes predict, and packets a race between 4
-chips with the topics in index order, for corpora that are at hand.
+(`brian_lda.hardware.counted_run`) beside what the sizes predict, packets a race between 4 chips
+with the topics in index order, and the dynamic energy of all these events with the figures that are
+published for Loihi (none for packets between its chips), for corpora that are at hand.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ import numpy as np
 
 from brian_lda.algorithms import find_algorithm
 from brian_lda.corpus import load_corpus
-from brian_lda.hardware import Memory, memory_table
+from brian_lda.hardware import Memory, load_chip, memory_table
 from brian_lda.hardware.account import race_account
+from brian_lda.hardware.energy import TokenEvents, energy_per_token
 from brian_lda.plotting import PALETTE
 from brian_lda.sweeps import Task
 from brian_lda.sweeps.experiments import COUNT
@@ -44,6 +46,7 @@ PRINTED = {
     "pubmed": (141_000, 8_200_000, 738_000_000),
 }
 N_CHIPS = 4
+ENERGY_CHIP = "loihi1"  # has figures for events, writes and neurons
 CHIPS = {"TrueNorth 52 MB": 52e6, "SpiNNaker 128 MB": 128e6}
 # corpus: (K, documents of a mini-batch)
 SCALES = {
@@ -109,7 +112,8 @@ def make(study: Study) -> None:
                 f"races, each {row['counted_spikes']:.2f} spikes, "
                 f"{row['counted_synaptic_events']:.0f} synaptic events, "
                 f"{row['counted_plastic_writes']:.1f} writes, "
-                f"{row['counted_packets']:.2f} packets between {N_CHIPS} chips"
+                f"{row['counted_packets']:.2f} packets between {N_CHIPS} chips; "
+                f"{row['counted_dynamic_joules']:.3g} J on {ENERGY_CHIP}"
             )
 
 
@@ -129,8 +133,17 @@ def counted(study: Study, corpus: str, algorithm: str, n_topics: int) -> dict[st
         "passes": study.options.passes, "seed": 0, "n_chips": N_CHIPS, "options": options,
     }  # fmt: skip
     task = Task(config, COUNT, study.options.data_dir)
-    found = study.sweep([task]).results.get(task.key, {})
-    return {f"counted_{name}": value for name, value in found.items() if name != RESULT_KEY}
+    found = dict(study.sweep([task]).results.get(task.key, {}))
+    found.pop(RESULT_KEY, None)
+    if found:
+        writes = found["plastic_writes"]
+        events = TokenEvents(
+            found["synaptic_events"], writes, writes, n_topics, found["packets"], found["packets"]
+        )
+        joules = energy_per_token(events, load_chip(ENERGY_CHIP), N_CHIPS).dynamic_total
+        assert joules is not None  # the chip was chosen for what is known of it
+        found["dynamic_joules"] = joules * found["races"]
+    return {f"counted_{name}": value for name, value in found.items()}
 
 
 def _bytes(memory: Memory) -> dict[str, Any]:

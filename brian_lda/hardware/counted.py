@@ -84,7 +84,7 @@ def counted_run(algorithm: str, learner: Any) -> CountedRun:
             )
         writes = K * races  # M^beta of d
     else:
-        of_winner = 3 if kind.prior == "map" else 2  # m, a, and what the prior of Phi brings
+        of_winner = 3  # m, a, and what the prior of Phi brings
         writes = K * total["documents"] + of_winner * races
     if in_batches:
         T, first = learner.parameters.local_iterations, learner.first_sweeps

@@ -83,7 +83,11 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _pm(row: Row, name: str, digits: int) -> str:
-    return f"{float(row[name]):.{digits}f} ± {float(row[f'{name}_spread']):.{digits}f}"
+    """Mean and spread; one run has none."""
+    mean = f"{float(row[name]):.{digits}f}"
+    if row.get("n_runs") == "1":
+        return mean
+    return f"{mean} ± {float(row[f'{name}_spread']):.{digits}f}"
 
 
 def _plain(rows: Sequence[Row]) -> str:
@@ -147,7 +151,25 @@ def _memory(rows: Sequence[Row]) -> str:
         for row in rows
     ]
     header = ["corpus", "K", "", "M^α", "N_zw", "M^β", "assignments", "tokens", "total (MB)"]
-    return markdown(header, body)
+    counted = [row for row in rows if row.get("counted_races")]
+    return markdown(header, body) + ("\n\n" + _counted(counted) if counted else "")
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    """What was counted in spikes, per race, and of the whole training."""
+    per_race = ("spikes", "synaptic_events", "plastic_writes", "packets")
+    body = [
+        [row["corpus"].upper(), _title(row), f"{float(row['counted_passes']):.0f}"]
+        + [f"{float(row['counted_races']) / 1e6:.1f}"]
+        + [f"{float(row[f'counted_{name}']):.2f}" for name in per_race]
+        + [
+            f"{float(row['counted_dynamic_joules']):.2f}",
+            f"{float(row['counted_cpu_seconds']):.0f}",
+        ]
+        for row in rows
+    ]
+    header = ["corpus", "", "passes", "million races", "spikes a race", "synaptic events", "writes"]
+    return markdown([*header, "packets", "J in all (Loihi, dynamic)", "CPU s"], body)
 
 
 def _pruning(rows: Sequence[Row]) -> str:

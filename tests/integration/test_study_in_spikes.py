@@ -215,6 +215,11 @@ def test_events_of_a_training_run_are_counted(small, tmp_path, monkeypatch):
         assert row["counted_races"] == row["N"] and float(row["counted_packets"]) > 0
         for name in ("spikes", "synaptic_events", "plastic_writes"):
             assert float(row[f"counted_{name}"]) == pytest.approx(float(row[name]), rel=1e-5)
+        # Davies et al. 2018, Tab. 2: picojoules of an event, a write, a neuron that fires or not
+        events = [float(row[f"counted_{name}"]) for name in ("synaptic_events", "plastic_writes")]
+        of_race = 23.6e-12 * events[0] + 120e-12 * events[1] + 81e-12 + 3 * 52e-12
+        joules = float(row["counted_dynamic_joules"])
+        assert joules == pytest.approx(of_race * float(row["counted_races"]), rel=1e-5)
 
 
 def test_baselines_and_the_rate_level_stay_as_they_are():
