@@ -211,6 +211,7 @@ def draw(rows: list[dict[str, Any]], margin: float) -> Figure:
         ax.set_yticks(range(len(networks)), [find_algorithm(name).title for name in networks])
         ax.set_title(f"{corpus.upper()}, K = {rows[0]['K']}", fontsize=9)
         ax.set_xlabel("perplexity / rate level", fontsize=8)
+        ax.locator_params(axis="x", nbins=5)  # more would run into each other
         ax.tick_params(labelsize=7)
     axes[0, 0].invert_yaxis()
     figure.legend(
