@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import itertools
 import json
 import resource
@@ -19,6 +20,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from brian_lda import automatic_steps
+from brian_lda.algorithms import ALGORITHMS
 from brian_lda.errors import ParameterError
 from brian_lda.runs import RunConfig
 
@@ -52,7 +55,8 @@ class Task:
     @property
     def key(self) -> str:
         """Name of the run's folder: readable in front, then the hash of what defines the run."""
-        identity = [self.function, dict(self.config), version("brian_lda")]
+        defaults = _defaults(self.config.get("algorithm"))
+        identity = [self.function, dict(self.config), version("brian_lda"), defaults]
         try:
             text = json.dumps(identity, sort_keys=True)
         except TypeError as error:
@@ -63,6 +67,21 @@ class Task:
         front = "-".join(str(part) for part in parts if part is not None)
         front = "".join(c if c.isalnum() or c in "-." else "_" for c in front)[-60:]
         return f"{front or 'run'}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _defaults(algorithm: str | None) -> list[list[str]]:
+    """What a run takes from the package where its configuration is silent, by name.
+
+    When a default changes, runs with it are other runs.
+    """
+    kind = next((known for known in ALGORITHMS if known.name == algorithm), None)
+    if kind is None:
+        return []
+    parameters = inspect.signature(kind.load_estimator()).parameters
+    found = {name: repr(parameter.default) for name, parameter in parameters.items()}
+    if kind.is_spiking:
+        found |= {name: repr(x) for name, x in vars(automatic_steps).items() if name.isupper()}
+    return sorted([name, value] for name, value in found.items())
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,8 @@ TABLE = {
     "plotting circuit models simulation estimators",
     "runs": f"{DATA} algorithms files corpus plotting evaluation simulation estimators",
     # `experiments` prunes in workers, `distributed` trains a reference on them
-    "sweeps": f"{DATA} algorithms files corpus evaluation reference simulation estimators runs "
-    "hardware",
+    "sweeps": f"{DATA} algorithms automatic_steps files corpus evaluation reference simulation "
+    "estimators runs hardware",
     "exports": "errors",
     "network_page": "files plotting",
     "command_line": "errors algorithms corpus simulation comparison runs network_page",

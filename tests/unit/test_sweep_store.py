@@ -8,6 +8,7 @@ import signal
 
 import pytest
 
+from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA
 from brian_lda.errors import ParameterError, RunFolderError
 from brian_lda.sweeps import InProcess, LocalProcesses, Task, expand_grid, run_sweep, train_tasks
 from brian_lda.sweeps.store import RunStore
@@ -65,6 +66,19 @@ def test_key_depends_on_what_is_run_and_on_nothing_else():
     others = [Task({"algorithm": "cgs", "seed": 2}), Task(task.config, function="a:b")]
     assert len({task.key, *(other.key for other in others)}) == 3
     assert task.key.startswith("cgs-1-")
+
+
+def test_when_a_default_changes_runs_with_it_are_other_runs(monkeypatch):
+    tasks = [Task({"algorithm": name, "seed": 1}) for name in ("cgs", "semi_spike_lda")]
+    before = [task.key for task in tasks]
+    assert before == [task.key for task in tasks]
+    monkeypatch.setattr("brian_lda.automatic_steps.FORGETTING", 30.0)
+    assert [task.key == key for task, key in zip(tasks, before, strict=True)] == [True, False]
+    monkeypatch.undo()
+    monkeypatch.setitem(SemiSpikeLDA.__init__.__kwdefaults__, "tol", 0.5)
+    assert [task.key == key for task, key in zip(tasks, before, strict=True)] == [True, False]
+    monkeypatch.setitem(CollapsedGibbsLDA.__init__.__kwdefaults__, "max_iter", 7)
+    assert tasks[0].key != before[0]
 
 
 def test_a_default_spelt_out_is_the_same_run():
