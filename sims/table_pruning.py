@@ -1,6 +1,7 @@
 """Table 5 of the paper: classification after fan-in pruning, at rate level or in spikes.
 
     python sims/table_pruning.py --data-dir DATA --out results
+    python sims/table_pruning.py --backend brian2 --topics 100 --seeds 1 --data-dir DATA
 
 CGS, ed-SpikeLDA whole and split, and ed-SpikeLDA pruned after 15 and 20 passes of pre-training
 (p-15, p-20: 200 private words a topic, one shared synapse), by the paper's rule and by ours
@@ -8,15 +9,17 @@ CGS, ed-SpikeLDA whole and split, and ed-SpikeLDA pruned after 15 and 20 passes 
 documents are on the chip, and tokens come in blocks of 50 documents. All networks make the same
 number of passes over 20 Newsgroups, by-date split. In spikes "renewed" wires the network anew, and
 compiles it, before each pass. A linear SVM on theta; theta of training and test
-documents alike is folded in with Phi fixed. lambda and varphi are those that
+documents alike is folded in with Phi fixed. Perplexity is that of held-out halves of the test
+documents. lambda and varphi are those that
 sims/table_classification.py chose for both on validation documents; its CGS runs are taken over.
 --scale tiny uses a generated corpus whose documents belong to their strongest topic.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +29,7 @@ from brian_lda.sweeps import Task
 from brian_lda.sweeps.experiments import CLASSIFY, PRUNE
 from brian_lda.sweeps.tables import mean_and_spread
 from brian_lda.sweeps.task import RESULT_KEY
+from study.arguments import positive
 from study.backend import add_backend_options, backend_label
 from study.classification import classification_config
 from study.script import Study, run_study
@@ -65,8 +69,16 @@ SCALES = {
 }
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--topics", nargs="+", type=positive, metavar="K", help="instead of the scale's own"
+    )
+    add_backend_options(parser)
+
+
 def make(study: Study) -> None:
     scale = SCALES[study.options.scale]
+    scale = replace(scale, n_topics=tuple(study.options.topics or scale.n_topics))
     if not study.at_hand([scale.corpus]):
         return
     places: list[tuple[int, Task]] = []
@@ -107,6 +119,8 @@ def make(study: Study) -> None:
         cells = [
             f"{label} {line[t]:5.1f} +- {line[f'{t}_spread']:3.1f}" for t, label in TASKS.items()
         ]
+        if "perplexity" in line:
+            cells.append(f"perplexity {line['perplexity']:.0f} +- {line['perplexity_spread']:.0f}")
         print(f"{line['network']:12} K = {line['n_topics']:<4} {'   '.join(cells)}")
 
 
@@ -128,6 +142,9 @@ def row(
         accuracies = [run[f"{task}_fold_in"] for run in runs]
         line[task], line[f"{task}_spread"] = mean_and_spread(accuracies)
         line[f"paper_{task}"] = value
+    perplexities = [run["perplexity"] for run in runs if "perplexity" in run]
+    if len(perplexities) == len(runs):  # runs made before it was measured have none
+        line["perplexity"], line["perplexity_spread"] = mean_and_spread(perplexities)
     return line
 
 
@@ -159,7 +176,7 @@ def figure(scale: Scale, rows: list[dict[str, Any]]) -> Figure:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    return run_study("table_pruning", __doc__, make, arguments, add_options=add_backend_options)
+    return run_study("table_pruning", __doc__, make, arguments, add_options=add_options)
 
 
 if __name__ == "__main__":

@@ -63,13 +63,14 @@ def classify(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str
     -------
     dict
         accuracy (all classes) and binary_accuracy (the paper's two groups; 2 first classes of a
-        generated corpus), in percent, for each theta; iterations, seconds.
+        generated corpus), in percent, for each theta; perplexity of the judged documents' held-out
+        halves; iterations, seconds.
     """
     config = dict(config)
     train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
     model = make_model(RunConfig(**config)).fit(train)
     seconds = model.history_[-1]["seconds"]
-    return {"iterations": model.n_iter_, "seconds": seconds, **accuracies(model, train, judged)}
+    return {"iterations": model.n_iter_, "seconds": seconds, **judgement(model, train, judged)}
 
 
 def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
     -------
     dict
         "whole" and, for each x, "p-x" (the paper's rule) and "ours p-x" (the rule "renewed"): what
-        `classify` returns of accuracies.
+        `classify` returns of perplexity and accuracies.
     """
     config = dict(config)
     train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
@@ -102,10 +103,10 @@ def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
                     model, train, n_passes=passes - x, n_private=n_private, rule=rule,
                     docs_on_chip=docs_on_chip,
                 )  # fmt: skip
-                result[name] = accuracies(pruned, train, judged)
+                result[name] = judgement(pruned, train, judged)
 
     model = make_model(RunConfig(**config)).set_params(callbacks=[branch]).fit(train)
-    return {**result, "whole": accuracies(model, train, judged)}
+    return {**result, "whole": judgement(model, train, judged)}
 
 
 def count(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
@@ -140,6 +141,11 @@ def count(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, A
         "seconds": model.history_[-1]["seconds"],
         "cpu_seconds": model.history_[-1]["cpu_seconds"],
     }
+
+
+def judgement(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:
+    """Perplexity of the held-out halves of the judged documents, and the accuracies."""
+    return {"perplexity": float(np.exp(-model.score(judged))), **accuracies(model, train, judged)}
 
 
 def accuracies(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:

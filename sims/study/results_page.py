@@ -177,9 +177,10 @@ def _pruning(rows: Sequence[Row]) -> str:
     body = [
         [row["network"], row["n_topics"]]
         + [cell for name in names for cell in (_pm(row, name, 1), row[f"paper_{name}"])]
+        + [_pm(row, "perplexity", 0) if row.get("perplexity") else ""]
         for row in rows
     ]
-    return markdown(["", "K", "binary", "paper", "20 classes", "paper"], body)
+    return markdown(["", "K", "binary", "paper", "20 classes", "paper", "perplexity"], body)
 
 
 def _on_chip(rows: Sequence[Row]) -> str:

@@ -58,7 +58,7 @@ class FakeStudy:
     """Takes note of the runs instead of carrying them out."""
 
     def __init__(self, scale="paper"):
-        self.options = SimpleNamespace(data_dir=None, scale=scale)
+        self.options = SimpleNamespace(data_dir=None, scale=scale, topics=None)
         self.backend = self.unfinished = None
         self.seeds = list(range(SEEDS))
         self.tasks = []
