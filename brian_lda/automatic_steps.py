@@ -44,8 +44,11 @@ UNSMOOTHED_FADING = 12.0
 EVENT_DOC_WINDOW = 0.2  # passes over the document,
 EVENT_DOC_TOKENS = 25.0  # but at least so many tokens,
 EVENT_DOC_MOST, EVENT_DOC_LEAST = 0.5, 5.0  # or half the document if it is short, 5 tokens at least
-# Where theta has no prior to fall back on, it changes slowly: short windows fit it to chance.
-UNSMOOTHED_DOC_WINDOW = 1.0
+# Where theta has no prior to fall back on, short windows fit it to chance: half of the document, or
+# the whole one if it is short. And a topic that a document has lost would never come back: after
+# so many passes documents begin anew, at the paper's first weights.
+UNSMOOTHED_DOC_WINDOW, UNSMOOTHED_DOC_MOST = 0.5, 1.0
+DOC_RESTART = 10
 # A stream has no passes to count by: its constants are in events, and no size enters. Beside each,
 # what other values did to perplexity on held-back documents (docs/results.md, "One pass").
 STREAM_EVENTS = 3.0  # of each synapse, for which the initial weights count (1, 10: up to 4 % worse)
@@ -81,13 +84,10 @@ def event_doc_step(mean_doc_length: float, *, smoothed: bool) -> RobbinsMonro:
     A first step of 1 would commit a document to the winner of its first token, at a time when the
     topics mean nothing yet.
     """
-    if smoothed:
-        tokens = max(
-            EVENT_DOC_WINDOW * mean_doc_length,
-            min(EVENT_DOC_TOKENS, EVENT_DOC_MOST * mean_doc_length),
-        )
-    else:
-        tokens = UNSMOOTHED_DOC_WINDOW * mean_doc_length
+    window, most = EVENT_DOC_WINDOW, EVENT_DOC_MOST
+    if not smoothed:
+        window, most = UNSMOOTHED_DOC_WINDOW, UNSMOOTHED_DOC_MOST
+    tokens = max(window * mean_doc_length, min(EVENT_DOC_TOKENS, most * mean_doc_length))
     return RobbinsMonro(scale=1.0 / max(tokens, EVENT_DOC_LEAST), power=0.0)
 
 

@@ -46,6 +46,22 @@ def initial_state(
     return state
 
 
+def with_documents_anew(
+    state: dict[str, np.ndarray], parameters: EventDrivenParameters, seed: int
+) -> dict[str, np.ndarray]:
+    """The state of either twin in which documents have their first weights again; words go on.
+
+    How the twins store M^beta is left out, so that they take M^beta itself; documents keep their
+    counters of tokens, by which random numbers are drawn.
+    """
+    n_docs, n_words = len(state["M__beta"]), state["M__alpha"].shape[1]
+    first = initial_state(parameters, n_words, np.zeros(n_docs), seed)
+    anew = {key: x for key, x in first.items() if x.shape == state["M__beta"].shape}
+    anew = {key: x for key, x in anew.items() if key.endswith("__beta")}
+    as_stored = ("p", "p__beta", "levels")
+    return {key: x for key, x in state.items() if key not in as_stored} | anew
+
+
 def word_prior_vector(
     varphi: float | np.ndarray, n_words: int, argument: str = "topic_word_prior"
 ) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brian_lda.automatic_steps import WORD_PRIOR
+from brian_lda.automatic_steps import DOC_RESTART, WORD_PRIOR
 from brian_lda.estimators.base import Callback
 from brian_lda.estimators.event_driven import EventDrivenModel
 from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
@@ -40,6 +40,10 @@ class EdSpikePLSI(EventDrivenModel):
     integrator : {"flow", "euler"}
     gauge : bool, optional
         Default: whenever the word step allows it.
+    doc_restart : int
+        After so many passes documents begin anew, with M^beta = log(1/K) (ours; 0: never). A topic
+        that a document has lost, by chance or while the topics meant nothing yet, has no prior of
+        theta to come back by (`docs/defaults.md`).
     fold_in_prior : float
         pLSI has no prior on theta; folding a new document in needs one. Pseudo-counts.
     backend : {"rate", "brian2"}
@@ -67,6 +71,7 @@ class EdSpikePLSI(EventDrivenModel):
         doc_step: EventStepRule | None = None,
         integrator: str = "flow",
         gauge: bool | None = None,
+        doc_restart: int = DOC_RESTART,
         fold_in_prior: float = 0.1,
         backend: str = "rate",
         brian2_options: dict[str, Any] | None = None,
@@ -83,6 +88,7 @@ class EdSpikePLSI(EventDrivenModel):
         self.doc_step = doc_step
         self.integrator = integrator
         self.gauge = gauge
+        self.doc_restart = doc_restart
         self.fold_in_prior = fold_in_prior
         self.backend = backend
         self.brian2_options = brian2_options

@@ -39,6 +39,7 @@ class EventDrivenModel(TopicModel):
 
     _twin: ClassVar[type[EventDrivenTwin]]
     _first_look = round(EVENT_FORGETTING / 2)  # passes: weights then average over half a pass
+    doc_restart: int = 0  # a parameter of EdSpikePLSI
 
     def _lamda(self) -> np.ndarray | None:
         raise NotImplementedError
@@ -47,6 +48,11 @@ class EventDrivenModel(TopicModel):
         super()._check_parameters()
         if self.gauge not in (None, True, False):
             raise ParameterError(f"gauge must be None, True or False; found {self.gauge!r}.")
+        passes = self.doc_restart
+        if not isinstance(passes, (int, np.integer)) or isinstance(passes, bool) or passes < 0:
+            raise ParameterError(
+                f"doc_restart must be a number of passes, 0 for never; found {passes!r}."
+            )
 
     def _make_trainer(self, source: Corpus | TokenStore, seed: int) -> EventDrivenTrainer:
         corpus = in_memory(source, type(self).__name__)
@@ -55,7 +61,8 @@ class EventDrivenModel(TopicModel):
         parameters = self._event_parameters(word_step, corpus, corpus.n_tokens)
         network = self._network(parameters, corpus, seed)
         epsilon = self._read_out_smoothing(parameters, corpus.n_words, corpus.n_tokens)
-        return EventDrivenTrainer(network, *corpus.tokens(), seed, epsilon)
+        tokens = corpus.tokens()
+        return EventDrivenTrainer(network, *tokens, seed, epsilon, doc_restart=self.doc_restart)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from newly arrived documents: fresh M^beta for them, M^alpha goes on.

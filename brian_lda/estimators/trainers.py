@@ -18,6 +18,7 @@ from brian_lda.errors import CheckpointError, DivergenceError
 from brian_lda.estimators.learned_prior import LearnedPrior
 from brian_lda.estimators.protocols import BatchUpdates, EventDrivenNetwork, Resumable, Sampler
 from brian_lda.external_memory import SwapCount, block_order, count_swaps
+from brian_lda.initial_weights import with_documents_anew
 from brian_lda.step_rules import EventStepRule
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class EventDrivenTrainer:
     smooths Phi where it is read out, for networks that have no prior on Phi themselves. With
     `visits` an iteration is so many passes, whose tokens are counted once. `between_passes`, if it
     is set, makes another network of the one that was shown these words and has found these winners.
+    After every `doc_restart` passes documents begin anew (0: never).
     """
 
     between_passes: Callable[[Any, np.ndarray, np.ndarray], EventDrivenNetwork] | None = None
@@ -65,9 +67,10 @@ class EventDrivenTrainer:
         seed: int,
         epsilon: np.ndarray,
         visits: int = 1,
+        doc_restart: int = 0,
     ) -> None:
         self.network, self._words, self._docs, self._seed = network, words, docs, seed
-        self._epsilon, self._visits = epsilon, visits
+        self._epsilon, self._visits, self._doc_restart = epsilon, visits, doc_restart
         self._n_passes = 0
 
     def iterate(self) -> int:
@@ -98,6 +101,9 @@ class EventDrivenTrainer:
         order = self.order_of_pass(self._n_passes)
         if self.between_passes is not None and self._latest is not None:
             self.network = self.between_passes(self.network, *self._latest)
+        if self._doc_restart and self._n_passes and self._n_passes % self._doc_restart == 0:
+            anew = with_documents_anew(self.network.state(), self.network.parameters, self._seed)
+            self.network.set_state(anew)
         winners = self.network.present(self._words[order], self._docs[order])
         self._latest = None if self.between_passes is None else (self._words[order], winners)
         self.network.end_pass()

@@ -94,7 +94,9 @@ def paper_rule(algorithm: str, row: LargeCorpus = NIPS) -> dict[str, Any]:
         # "For all parameter M in SpikePLSI, we use variance tracking. For M^alpha of ed-SpikeLDA,
         # we use variance tracking too; but for its M^beta, we use AdaGrad."
         "ed_spike_lda": {"word_step": VarianceTracking(), "doc_step": AdaGrad()},
-        "ed_spike_plsi": {"word_step": VarianceTracking(), "doc_step": VarianceTracking()},
+        "ed_spike_plsi": {
+            "word_step": VarianceTracking(), "doc_step": VarianceTracking(), "doc_restart": 0,
+        },
     }  # fmt: skip
     return {**rules[algorithm], "integrator": "euler", "topic_word_prior": 0.0}
 

@@ -93,17 +93,23 @@ def test_unsmoothed_networks_forget_less_and_start_slowly(corpus):
 
 
 @pytest.mark.parametrize(
-    ("doc_length", "window"), [(8, 5.0), (40, 20.0), (100, 25.0), (1000, 200.0)]
+    ("doc_length", "window", "plsi_window"),
+    [(4, 5.0, 5.0), (8, 5.0, 8.0), (40, 20.0, 25.0), (100, 25.0, 50.0), (1000, 200.0, 500.0)],
 )
-def test_document_synapses_average_over_a_fifth_of_the_document_or_25_tokens(doc_length, window):
-    """Half of a document that is shorter than 50 tokens, and never less than 5."""
+def test_document_synapses_average_over_a_share_of_the_document_or_25_tokens(
+    doc_length, window, plsi_window
+):
+    """A fifth, or half of a document that is shorter than 50 tokens, and never less than 5.
+
+    Without a prior of theta: a half, or the whole document.
+    """
     counts = np.full((3, 4), doc_length // 4)
     counts[2] = 0  # an empty document does not shorten the others
     model = EdSpikeLDA(n_topics=2, max_iter=1, random_state=0).fit(counts)
     step = model.trainer_.network.parameters.doc_step
     assert step == event_doc_step(doc_length, smoothed=True)
     without_prior = event_doc_step(doc_length, smoothed=False)
-    assert 1.0 / without_prior.scale == pytest.approx(doc_length)
+    assert 1.0 / without_prior.scale == pytest.approx(plsi_window)
     plsi = EdSpikePLSI(n_topics=2, max_iter=1, random_state=0).fit(counts)
     assert plsi.trainer_.network.parameters.doc_step == without_prior
     assert (1.0 / step.scale, step.power) == (pytest.approx(window, rel=1e-12), 0.0)
