@@ -9,6 +9,7 @@ import pytest
 
 import leave_one_out
 import table_quality
+from brian_lda.algorithms import find_algorithm
 from brian_lda.errors import ParameterError
 from study.shapes import SHAPES, Shape, corpus_and_topics, shaped_corpus
 
@@ -54,20 +55,44 @@ def test_leave_one_out_prints_a_choice_for_every_corpus(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "without gen-tiny" in printed and "without reuters/40" in printed
     assert "test documents" not in printed
-    found = json.loads(path.read_text())
-    assert all(len(table) == len(leave_one_out.GRID) for table in found["held_back"].values())
+    found = json.loads(path.read_text())["semi_spike_lda"]
+    settings = leave_one_out.STUDIES["semi_spike_lda"].settings
+    assert all(table.keys() == settings.keys() for table in found["held_back"].values())
     assert not found["test"]
     others = {name: dict.fromkeys(table, 7.0) for name, table in found["held_back"].items()}
     others["gen-tiny"]["c = 40, fading 0.4"] = 6.0  # so that without reuters it is chosen
-    path.write_text(json.dumps({"held_back": others, "test": {}}))
+    path.write_text(json.dumps({"semi_spike_lda": {"held_back": others, "test": {}}}))
     judge = [*arguments, "--json", str(path), "--judge", "--seeds", "1"]
     assert leave_one_out.main(judge) == 0
     printed = capsys.readouterr().out
     assert "c = 20, fading 0.2: 7.0" in printed  # what was there was not redone
     assert printed.count("test documents") == 2 and "choose c = 40, fading 0.4, 0.0 %" in printed
-    tests = json.loads(path.read_text())["test"]
+    tests = json.loads(path.read_text())["semi_spike_lda"]["test"]
     assert list(tests["reuters/40"]) == ["cgs", "c = 40, fading 0.4"]
     assert 100 < tests["reuters/40"]["cgs"][0] < 4258  # of the whole of reuters, V = 4258
+
+
+@pytest.mark.parametrize("network", leave_one_out.STUDIES)
+def test_one_of_the_settings_of_each_network_is_its_default(network):
+    """Otherwise the table would say nothing of the default."""
+    corpus, n_topics = corpus_and_topics("gen-tiny", 3, None)
+    options = {"max_iter": 11, "random_state": 0}
+    kind = find_algorithm(network).load_estimator()
+    default = kind(n_topics=n_topics, **options).fit(corpus).components_
+    same = [
+        setting
+        for setting in leave_one_out.STUDIES[network].settings
+        if np.array_equal(
+            leave_one_out.trained(network, corpus, n_topics, setting, **options).components_,
+            default,
+        )
+    ]
+    # windows of half a document of 20 tokens are 20 tokens, the whole document
+    default_setting = {
+        "semi_spike_lda": "c = 20, fading 0.2", "du_spike_lda": "c = 20",
+        "ed_spike_lda": "c = 160, a fifth", "ed_spike_plsi": "restart 10, half",
+    }[network]  # fmt: skip
+    assert default_setting in same and len(same) < len(leave_one_out.STUDIES[network].settings)
 
 
 def test_generated_corpora_have_their_shape_and_skewed_words():
