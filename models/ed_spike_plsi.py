@@ -15,6 +15,10 @@ Deviations from the paper
 -------------------------
 - phi_z has the prior of `ed_spike_lda`, (3c) there; varphi = 0 is the paper's maximum likelihood.
   theta has none.
+- Documents begin anew every ten passes, at the paper's first weights log(1/K) (`doc_restart` of
+  `EdSpikePLSI`; 0: never). Without a prior a p that has lost some races hardly wins again, and a
+  document settles on the topics of its first winners. It is no equation: between two runs training
+  sets `beta.p`, as a chip would load a document from external memory.
 - A p that has lost its last race falls towards 0, and is held at 1e-100, so that the product of two
   rates is a number.
 """
