@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from brian_lda.corpus import holdout_split, load_corpus
+from brian_lda.corpus import halve_documents, holdout_split, load_corpus
 from brian_lda.evaluation import heldout_perplexity
 from brian_lda.runs import RunConfig, make_model, train_run
 from brian_lda.step_rules import RMSProp, RobbinsMonro, step_rule_to_dict
@@ -85,12 +85,14 @@ def test_classification_learns_from_the_training_documents_alone(monkeypatch):
     def accuracies(model, train, test):
         fitted.append(model.history_[-1]["tokens"] / model.n_iter_)
         judged.append((train.n_docs, test.n_docs))
-        return {}
+        observed, heldout = halve_documents(test.counts, np.random.default_rng(0))
+        return {"expected": model.perplexity(observed, heldout)}
 
     monkeypatch.setattr(experiments, "accuracies", accuracies)
     config = classification_config("ed_spike_lda", "synthetic", 3, 0.1, 0.05, 2, 0, "validation")
     result = experiments.classify(config)
     assert result["iterations"] == 2
+    assert result["perplexity"] == pytest.approx(result["expected"], rel=1e-12)
     assert fitted == [parts[0].n_tokens] and judged == [(parts[0].n_docs, parts[1].n_docs)]
 
 
@@ -109,7 +111,7 @@ def test_a_pruned_network_has_as_many_passes_in_all_as_the_whole_one(monkeypatch
             "private": None if network.pruned is None else network.pruned.n_private.tolist(),
         }
 
-    monkeypatch.setattr(experiments, "accuracies", passes)
+    monkeypatch.setattr(experiments, "judgement", passes)
     config = classification_config("ed_spike_lda", "any", 2, 0.1, 0.05, 7, 0)
     fan_in = {"constraints": {"word_synapses": 3, "document_slots": 4}}
     split = experiments.classify({**config, "options": fan_in})
