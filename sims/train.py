@@ -204,14 +204,27 @@ def main(arguments: list[str] | None = None) -> int:
     if "twin" in metrics:
         print(
             f"perplexity {metrics['twin']['perplexity']:.1f}  of its rate-level twin, from the "
-            "same start (single runs differ by a few percent, of either kind: "
-            "sims/compare_twins.py compares both over seeds)"
+            f"same start\n{other_starts(metrics)}"
         )
     print(f"run folder: {out}")
     if in_spikes:
         page = write_page(out)
         print(f"report page: {page}\nto open it: python -m webbrowser {page.resolve().as_uri()}")
     return 0
+
+
+def other_starts(metrics: dict[str, Any]) -> str:
+    """A line about how far apart single runs are."""
+    reached = []
+    for where, run in (("in spikes", metrics), ("at rate level", metrics["twin"])):
+        if others := [start["perplexity"] for start in run["other_starts"]]:
+            ends = sorted({f"{min(others):.1f}", f"{max(others):.1f}"}, key=float)
+            reached.append(f"{' to '.join(ends)} {where} ({len(others)})")
+    beside = f"from other starts: {', '.join(reached)}. " if reached else ""
+    return (
+        f"{beside}Single runs differ by a few percent, of either kind; sims/compare_twins.py "
+        "compares both over seeds"
+    )
 
 
 def write_page(out: Path) -> Path:

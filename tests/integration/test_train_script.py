@@ -128,6 +128,12 @@ def test_without_a_compiler_it_trains_in_spikes_on_less(main, monkeypatch, tmp_p
     told = capfd.readouterr()
     assert f"perplexity {metrics['perplexity']:.1f}" in told.out
     assert f"perplexity {metrics['twin']['perplexity']:.1f}  of its rate-level twin" in told.out
+    for where, kind in (("in spikes", metrics), ("at rate level", metrics["twin"])):
+        others = kind["other_starts"]
+        assert [start["seed"] for start in others] == [1, 2, 3]
+        reached = sorted(start["perplexity"] for start in others)
+        assert reached[0] < reached[-1] and len(others[0]["history"]) == len(metrics["history"])
+        assert f"{reached[0]:.1f} to {reached[-1]:.1f} {where} (3)" in told.out
     assert "perplexity=" in told.err  # the progress bar
     assert "No C++ compiler" in told.out and told.out.count("\ntopic ") >= 2
     page = (run / "report.html").resolve()

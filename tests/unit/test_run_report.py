@@ -106,7 +106,12 @@ def test_the_twin_is_shown_beside_the_spikes(finished, tmp_path):
     metrics["twin"] = {"perplexity": 77.25, "history": metrics["history"]}
     (run / "metrics.json").write_text(json.dumps(metrics))
     html = write_report(run).read_text(encoding="utf-8")
-    assert "77.25" in html and "rate-level twin" in html
+    assert "77.25" in html and "rate-level twin" in html and "other starts" not in html
+    other = {"seed": 1, "perplexity": 81.5, "history": metrics["history"]}
+    metrics["twin"]["other_starts"] = [other, {**other, "perplexity": 79.0}]
+    (run / "metrics.json").write_text(json.dumps(metrics))
+    html = write_report(run).read_text(encoding="utf-8")
+    assert "79 to 81.5" in html and "other starts, twin" in html and "in spikes, " not in html
 
 
 def test_page_of_a_finished_run(finished, tmp_path):

@@ -77,7 +77,7 @@ def _result(page: HtmlPage, metrics: dict[str, Any]) -> None:
         page.paragraph("The run was interrupted; this is what it had learnt by then.")
     shown = {
         "held-out perplexity": metrics["perplexity"],
-        **({"of the rate-level twin": metrics["twin"]["perplexity"]} if "twin" in metrics else {}),
+        **_beside(metrics),
         "iterations": metrics["iterations"],
         "seconds of training": metrics["seconds"],
         "tokens a second": metrics["tokens_per_second"],
@@ -85,6 +85,17 @@ def _result(page: HtmlPage, metrics: dict[str, Any]) -> None:
         "of these at the floor": metrics["floor_tokens"],
     }
     page.table([shown])
+
+
+def _beside(metrics: dict[str, Any]) -> dict[str, Any]:
+    """The twin, and both kinds of runs from other starts."""
+    if "twin" not in metrics:
+        return {}
+    shown = {"of the rate-level twin": metrics["twin"]["perplexity"]}
+    for where, run in (("in spikes", metrics), ("twin", metrics["twin"])):
+        if reached := [start["perplexity"] for start in _other_starts(run)]:
+            shown[f"other starts, {where}"] = f"{min(reached):.4g} to {max(reached):.4g}"
+    return shown
 
 
 def _title(config: Mapping[str, Any]) -> str:
@@ -96,23 +107,46 @@ def _learning_curve(page: HtmlPage, data: RunData) -> None:
     if len(data.progress) < 2:
         return
     figure = Figure(figsize=(6.5, 3), layout="constrained")
-    twin = (data.metrics or {}).get("twin")
-    curves = {"in spikes" if twin else _title(data.config): data.progress}
-    if twin and len(twin["history"]) == len(data.progress):
-        curves["rate-level twin"] = twin["history"]
-    iterations = np.array([record["iteration"] for record in data.progress])
-    perplexity = {
-        name: np.array([[record["perplexity"] for record in history]])
-        for name, history in curves.items()
-    }
-    plot_learning_curves(perplexity, figure.add_subplot(), x=iterations)
+    metrics = data.metrics or {}
+    twin = metrics.get("twin")
+    curves = {_title(data.config): [data.progress]}
     caption = "Held-out perplexity while learning."
     if twin:
+        of_spikes, of_twin = _other_starts(metrics), _other_starts(twin)
+        curves = {
+            _several("in spikes", of_spikes): _histories(data.progress, of_spikes),
+            _several("rate-level twin", of_twin): _histories(twin["history"], of_twin),
+        }
         caption = (
-            "Held-out perplexity while learning, beside its rate-level twin from the same start. "
+            "Held-out perplexity while learning, in spikes and at rate level, from the same start. "
             "Single runs differ by a few percent, of either kind."
         )
+        if of_spikes or of_twin:
+            caption += " Lines are means over the starts, bands go from the lowest to the highest."
+    n_points = len(data.progress)  # a run that was interrupted and went on may have others
+    perplexity = {
+        name: np.array([[record["perplexity"] for record in history] for history in runs])
+        for name, runs in (
+            (name, [history for history in runs if len(history) == n_points])
+            for name, runs in curves.items()
+        )
+        if runs
+    }
+    iterations = np.array([record["iteration"] for record in data.progress])
+    plot_learning_curves(perplexity, figure.add_subplot(), x=iterations)
     page.figure(figure, caption=caption)
+
+
+def _other_starts(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return run.get("other_starts", [])
+
+
+def _histories(own: Any, others: Sequence[Mapping[str, Any]]) -> list[Any]:
+    return [own, *(start["history"] for start in others)]
+
+
+def _several(name: str, others: Sequence[Any]) -> str:
+    return f"{name}, {1 + len(others)} starts" if others else name
 
 
 def _topic_row(topic: Mapping[str, Any]) -> dict[str, Any]:
