@@ -7,8 +7,9 @@ the test documents is folded in. lambda, the prior varphi of Phi, and whether th
 folded-in theta or from the theta that training left behind, are chosen for each algorithm alike on
 a fifth of the training documents, at the first K and with seed 0; the test documents judge once.
 (At --scale paper lambda is the paper's: 0.05, and 1.05 for SpikeLDA.) tiny uses a generated corpus,
-whose documents belong to their strongest topic. With --backend brian2 the networks are trained and
-judged in spikes. Their settings are the choice of the rate level: twins draw from one law.
+whose documents belong to their strongest topic. With --backend brian2 the networks are trained in
+spikes, and every theta is from spikes (`brian_lda.simulation.fold_in_spikes`); settings are those
+that the rate level chose, because twins draw from one law.
 """
 
 from __future__ import annotations
@@ -86,7 +87,14 @@ def task(
     fields = classification_config(*sizes, iterations, config["seed"], judged_on)
     if judged_on == "validation":  # at rate level, whatever --backend says
         return Task(fields, CLASSIFY, study.options.data_dir)
+    if judged_in_spikes(study, algorithm):
+        fields["theta_in_spikes"] = True
     return study.task(fields, CLASSIFY)
+
+
+def judged_in_spikes(study: Study, algorithm: str) -> bool:
+    """Whether every theta comes from spikes, too."""
+    return study.backend == "brian2" and find_algorithm(algorithm).is_spiking
 
 
 def choose(study: Study, scale: Scale, algorithm: str) -> tuple[float, float, str] | None:
@@ -113,12 +121,13 @@ def rows_of(
     """The algorithm's lines of the table, judged on the test documents."""
     grid = expand_grid(n_topics=scale.n_topics, lamda=lamda, varphi=varphi, seed=study.seeds)
     report = study.sweep([task(study, scale, "test", algorithm, c) for c in grid])
-    values = tuple(f"{name}_{theta}" for name in TASKS)
+    kind = f"{theta}_in_spikes" if judged_in_spikes(study, algorithm) else theta
+    values = tuple(f"{name}_{kind}" for name in TASKS)
     rows = []
     for row in summary(
         report.finished(), by=("algorithm", "n_topics"), values=(*values, "seconds")
     ):
-        row = {key.replace(f"_{theta}", ""): value for key, value in row.items()}
+        row = {key.replace(f"_{kind}", ""): value for key, value in row.items()}
         row |= {"backend": backend_label(algorithm, study.backend)}
         row |= {"lamda": lamda, "varphi": varphi, "theta": theta}
         row |= {"iterations": scale.iterations[algorithm]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -58,19 +59,32 @@ def classify(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str
     config : dict
         Fields of `RunConfig`; "judged_on": "test", the corpus' own test documents, or
         "validation", a fixed fifth of its training documents that is then left out of training.
+        "theta_in_spikes": theta also from spikes (`fold_in_spikes`).
 
     Returns
     -------
     dict
         accuracy (all classes) and binary_accuracy (the paper's two groups; 2 first classes of a
-        generated corpus), in percent, for each theta; perplexity of the judged documents' held-out
-        halves; iterations, seconds.
+        generated corpus), in percent, for each theta, "..._in_spikes" where all theta are from
+        spikes; perplexity of the judged documents' held-out halves; iterations, seconds.
     """
     config = dict(config)
+    in_spikes = config.pop("theta_in_spikes", False)
     train, judged = _labelled_parts(config["corpus"], config.pop("judged_on"), data_dir)
     model = make_model(RunConfig(**config)).fit(train)
     seconds = model.history_[-1]["seconds"]
-    return {"iterations": model.n_iter_, "seconds": seconds, **judgement(model, train, judged)}
+    found = {"iterations": model.n_iter_, "seconds": seconds, **judgement(model, train, judged)}
+    if in_spikes:
+        from brian_lda.simulation import fold_in_spikes  # imports Brian2: seconds
+
+        def by_spikes(documents: Corpus) -> np.ndarray:
+            simulator = (model.brian2_options or {}).get("simulator", "standalone")
+            c = model._pseudo_count()
+            return fold_in_spikes(model.components_, documents, c, simulator=simulator)
+
+        of_spikes = accuracies(model, train, judged, by_spikes)
+        found |= {f"{name}_in_spikes": share for name, share in of_spikes.items()}
+    return found
 
 
 def prune(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str, Any]:
@@ -148,12 +162,21 @@ def judgement(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:
     return {"perplexity": float(np.exp(-model.score(judged))), **accuracies(model, train, judged)}
 
 
-def accuracies(model: Any, train: Corpus, judged: Corpus) -> dict[str, float]:
-    """Per cent of the judged documents that an SVM on theta puts into the right class."""
-    theta = {"fold_in": model.transform(train)}
+def accuracies(
+    model: Any,
+    train: Corpus,
+    judged: Corpus,
+    transform: Callable[[Corpus], np.ndarray] | None = None,
+) -> dict[str, float]:
+    """Per cent of the judged documents that an SVM on theta puts into the right class.
+
+    `transform` folds documents in; the default is the model's own, the MAP solution.
+    """
+    transform = transform or model.transform
+    theta = {"fold_in": transform(train)}
     if hasattr(model, "doc_topic"):
         theta["trained"] = model.doc_topic()
-    theta_judged = model.transform(judged)
+    theta_judged = transform(judged)
     assert train.labels is not None and judged.labels is not None  # `_labelled_parts` saw to it
     two = [i for i, name in enumerate(train.label_names or ()) if name in BINARY_GROUPS] or [0, 1]
     result = {}
