@@ -26,6 +26,7 @@ from brian_lda.estimators import (
     StopAt,
     TopicModel,
     TrackPerplexity,
+    fold_in_spikes,
 )
 from brian_lda.evaluation import heldout_perplexity, match_topics, top_words
 from brian_lda.initial_weights import word_smoothing
@@ -64,6 +65,7 @@ __all__ = [
     "compare_twins",
     "event_doc_step",
     "event_word_step",
+    "fold_in_spikes",
     "heldout_perplexity",
     "load_model",
     "match_topics",

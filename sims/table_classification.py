@@ -8,7 +8,7 @@ folded-in theta or from the theta that training left behind, are chosen for each
 a fifth of the training documents, at the first K and with seed 0; the test documents judge once.
 (At --scale paper lambda is the paper's: 0.05, and 1.05 for SpikeLDA.) tiny uses a generated corpus,
 whose documents belong to their strongest topic. With --backend brian2 the networks are trained in
-spikes, and every theta is from spikes (`brian_lda.simulation.fold_in_spikes`); settings are those
+spikes, and every theta is from spikes (`brian_lda.fold_in_spikes`); settings are those
 that the rate level chose, because twins draw from one law.
 """
 

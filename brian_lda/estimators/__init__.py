@@ -10,6 +10,7 @@ from brian_lda.estimators.semi_spike_lda import SemiSpikeLDA
 from brian_lda.estimators.sgmcmc import StochasticGradientMCMCLDA
 from brian_lda.estimators.spike_cgs import SpikeCGS
 from brian_lda.estimators.svi import StochasticVariationalLDA
+from brian_lda.estimators.theta_in_spikes import fold_in_spikes
 
 __all__ = [
     "CollapsedGibbsLDA",
@@ -24,4 +25,5 @@ __all__ = [
     "StopAt",
     "TopicModel",
     "TrackPerplexity",
+    "fold_in_spikes",
 ]

@@ -7,7 +7,6 @@ memory is in `known_state`.
 """
 
 from brian_lda.simulation.event_driven import EventDrivenSpiking
-from brian_lda.simulation.fold_in import fold_in_spikes
 from brian_lda.simulation.mini_batch import DuSpikeLDASpiking, SemiSpikeLDASpiking
 from brian_lda.simulation.recording import EVERYTHING, Recording, Spikes
 from brian_lda.simulation.recording_file import read_recording, write_recording
@@ -25,7 +24,6 @@ __all__ = [
     "SpikeCGSSpiking",
     "Spikes",
     "SplitSpiking",
-    "fold_in_spikes",
     "read_recording",
     "write_recording",
 ]

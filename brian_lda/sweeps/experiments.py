@@ -14,6 +14,7 @@ import numpy as np
 from brian_lda.corpus import Corpus, load_corpus
 from brian_lda.corpus.generate import GeneratedCorpus
 from brian_lda.errors import ParameterError
+from brian_lda.estimators import fold_in_spikes
 from brian_lda.evaluation import BINARY_GROUPS, svm_accuracy
 from brian_lda.hardware.counted import counted_run
 from brian_lda.hardware.partition import index_placement
@@ -75,7 +76,6 @@ def classify(config: dict[str, Any], *, data_dir: str | None = None) -> dict[str
     seconds = model.history_[-1]["seconds"]
     found = {"iterations": model.n_iter_, "seconds": seconds, **judgement(model, train, judged)}
     if in_spikes:
-        from brian_lda.simulation import fold_in_spikes  # imports Brian2: seconds
 
         def by_spikes(documents: Corpus) -> np.ndarray:
             simulator = (model.brian2_options or {}).get("simulator", "standalone")

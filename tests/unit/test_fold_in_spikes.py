@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from brian_lda import fold_in_spikes
 from brian_lda.corpus import load_corpus
 from brian_lda.errors import ParameterError
 from brian_lda.evaluation import fold_in
-from brian_lda.simulation import EventDrivenSpiking, fold_in_spikes
+from brian_lda.simulation import EventDrivenSpiking
 
 K = 4
 CORPUS = load_corpus("bars", grid=2, n_docs=6, doc_length=60, seed=1)

@@ -30,7 +30,6 @@ from brian_lda.errors import ParameterError
 from brian_lda.evaluation.fold_in import checked_phi
 from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters
-from brian_lda.simulation.event_driven import EventDrivenSpiking
 from brian_lda.step_rules import RobbinsMonro
 
 PASSES = 60
@@ -90,6 +89,8 @@ def fold_in_spikes(
     with np.errstate(divide="ignore"):  # a word that a topic does not know: as small as can be
         first["M__alpha"] = np.log(phi)
     first["M__beta"] = np.tile(np.log(c), (n_docs, 1))
+    from brian_lda.simulation import EventDrivenSpiking  # imports Brian2: seconds
+
     network = EventDrivenSpiking(parameters, n_words, lengths, seed=seed, initial=first, **options)
     network.network.constants["topics.scale__alpha"] = 0.0  # the step of M^alpha: none
     words, docs = expand_tokens(counts)
