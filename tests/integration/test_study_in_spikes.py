@@ -110,6 +110,16 @@ def test_classification(few_documents, tmp_path, monkeypatch):
     }  # fmt: skip
     assert judged_in("brian2", tmp_path) == {"test"}  # the rate level has chosen
     assert judged_in("rate", tmp_path, networks) == {"validation"}
+    for name, row in rows.items():  # every theta in spikes, where there are any
+        theta = row["theta"] + ("_in_spikes" if name in networks else "")
+        backend = "brian2" if name in networks else "rate"
+        (metrics,) = [
+            json.loads((path.parent / "metrics.json").read_text())
+            for path in tmp_path.glob("runs/*/config.json")
+            if (config := json.loads(path.read_text()))["algorithm"] == name
+            and (config.get("backend", "rate"), config["judged_on"]) == (backend, "test")
+        ]
+        assert float(row["accuracy"]) == pytest.approx(metrics[f"accuracy_{theta}"], rel=1e-4)
 
 
 def judged_in(backend, out, algorithms=None):
