@@ -17,6 +17,7 @@ import pytest
 from brian_lda import TopicModel
 from brian_lda.algorithms import ALGORITHMS
 from brian_lda.corpus import holdout_split, load_corpus, write_uci
+from brian_lda.runs import twin
 from brian_lda.simulation import read_recording, standalone
 
 TRAIN = Path(__file__).resolve().parents[2] / "sims" / "train.py"
@@ -114,6 +115,8 @@ def test_without_a_compiler_it_trains_in_spikes_on_less(main, monkeypatch, tmp_p
     monkeypatch.setattr(standalone, "shipped_folder", lambda: tmp_path / "nothing shipped")
     tiny = {"documents": 10, "n_topics": 3, "iterations": 2}
     monkeypatch.setitem(main.__globals__, "IN_PYTHON", tiny)
+    monkeypatch.setattr(twin, "OTHER_STARTS", 2)
+    monkeypatch.setattr(twin, "PATIENCE", 1e9)  # whatever this machine needs
     monkeypatch.chdir(tmp_path)
     with pytest.warns(RuntimeWarning, match="No C\\+\\+ compiler"):
         assert main([]) == 0
@@ -130,10 +133,10 @@ def test_without_a_compiler_it_trains_in_spikes_on_less(main, monkeypatch, tmp_p
     assert f"perplexity {metrics['twin']['perplexity']:.1f}  of its rate-level twin" in told.out
     for where, kind in (("in spikes", metrics), ("at rate level", metrics["twin"])):
         others = kind["other_starts"]
-        assert [start["seed"] for start in others] == [1, 2, 3]
+        assert [start["seed"] for start in others] == [1, 2]
         reached = sorted(start["perplexity"] for start in others)
         assert reached[0] < reached[-1] and len(others[0]["history"]) == len(metrics["history"])
-        assert f"{reached[0]:.1f} to {reached[-1]:.1f} {where} (3)" in told.out
+        assert f"{reached[0]:.1f} to {reached[-1]:.1f} {where} (2)" in told.out
     assert "perplexity=" in told.err  # the progress bar
     assert "No C++ compiler" in told.out and told.out.count("\ntopic ") >= 2
     page = (run / "report.html").resolve()
