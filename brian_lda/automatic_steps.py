@@ -44,10 +44,10 @@ UNSMOOTHED_FADING = 12.0
 EVENT_DOC_WINDOW = 0.2  # passes over the document,
 EVENT_DOC_TOKENS = 25.0  # but at least so many tokens,
 EVENT_DOC_MOST, EVENT_DOC_LEAST = 0.5, 5.0  # or half the document if it is short, 5 tokens at least
-# Where theta has no prior to fall back on, short windows fit it to chance: half of the document, or
-# the whole one if it is short. And a topic that a document has lost would never come back: after
-# so many passes documents begin anew, at the paper's first weights.
-UNSMOOTHED_DOC_WINDOW, UNSMOOTHED_DOC_MOST = 0.5, 1.0
+# Where theta has no prior to fall back on, short windows fit it to chance: half of the document, at
+# least so many tokens, or the whole one if it is short. And a topic that a document has lost would
+# never come back: after so many passes documents begin anew, at the paper's first weights.
+UNSMOOTHED_DOC_WINDOW, UNSMOOTHED_DOC_TOKENS, UNSMOOTHED_DOC_MOST = 0.5, 50.0, 1.0
 DOC_RESTART = 10
 # A stream has no passes to count by: its constants are in events, and no size enters. Beside each,
 # what other values did to perplexity on held-back documents (docs/results.md, "One pass").
@@ -84,10 +84,11 @@ def event_doc_step(mean_doc_length: float, *, smoothed: bool) -> RobbinsMonro:
     A first step of 1 would commit a document to the winner of its first token, at a time when the
     topics mean nothing yet.
     """
-    window, most = EVENT_DOC_WINDOW, EVENT_DOC_MOST
+    window, least, most = EVENT_DOC_WINDOW, EVENT_DOC_TOKENS, EVENT_DOC_MOST
     if not smoothed:
-        window, most = UNSMOOTHED_DOC_WINDOW, UNSMOOTHED_DOC_MOST
-    tokens = max(window * mean_doc_length, min(EVENT_DOC_TOKENS, most * mean_doc_length))
+        window, least = UNSMOOTHED_DOC_WINDOW, UNSMOOTHED_DOC_TOKENS
+        most = UNSMOOTHED_DOC_MOST
+    tokens = max(window * mean_doc_length, min(least, most * mean_doc_length))
     return RobbinsMonro(scale=1.0 / max(tokens, EVENT_DOC_LEAST), power=0.0)
 
 

@@ -94,14 +94,14 @@ def test_unsmoothed_networks_forget_less_and_start_slowly(corpus):
 
 @pytest.mark.parametrize(
     ("doc_length", "window", "plsi_window"),
-    [(4, 5.0, 5.0), (8, 5.0, 8.0), (40, 20.0, 25.0), (100, 25.0, 50.0), (1000, 200.0, 500.0)],
+    [(4, 5.0, 5.0), (8, 5.0, 8.0), (40, 20.0, 40.0), (80, 25.0, 50.0), (1000, 200.0, 500.0)],
 )
 def test_document_synapses_average_over_a_share_of_the_document_or_25_tokens(
     doc_length, window, plsi_window
 ):
     """A fifth, or half of a document that is shorter than 50 tokens, and never less than 5.
 
-    Without a prior of theta: a half, or the whole document.
+    Without a prior of theta: a half or 50 tokens, or the whole document.
     """
     counts = np.full((3, 4), doc_length // 4)
     counts[2] = 0  # an empty document does not shorten the others
