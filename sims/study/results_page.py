@@ -174,13 +174,15 @@ def _counted(rows: Sequence[Row]) -> str:
 
 def _pruning(rows: Sequence[Row]) -> str:
     names = ("binary_accuracy", "accuracy")
+    measured = any(row.get("perplexity") for row in rows)  # runs made before have none
     body = [
         [row["network"], row["n_topics"]]
         + [cell for name in names for cell in (_pm(row, name, 1), row[f"paper_{name}"])]
-        + [_pm(row, "perplexity", 0) if row.get("perplexity") else ""]
+        + ([_pm(row, "perplexity", 0) if row.get("perplexity") else ""] if measured else [])
         for row in rows
     ]
-    return markdown(["", "K", "binary", "paper", "20 classes", "paper", "perplexity"], body)
+    header = ["", "K", "binary", "paper", "20 classes", "paper"]
+    return markdown(header + ["perplexity"] * measured, body)
 
 
 def _on_chip(rows: Sequence[Row]) -> str:

@@ -1,6 +1,6 @@
 """The page of results: every number in the column of its limit."""
 
-from study.results_page import _constraints, _memory, _pm
+from study.results_page import _constraints, _memory, _pm, _pruning
 
 
 def row(corpus, limit, value, mean, measure="perplexity"):
@@ -46,3 +46,16 @@ def test_one_run_has_no_spread():
     row = {"accuracy": "70.52", "accuracy_spread": "0", "n_runs": "1"}
     assert _pm(row, "accuracy", 1) == "70.5"
     assert _pm(row | {"n_runs": "3", "accuracy_spread": "0.26"}, "accuracy", 1) == "70.5 ± 0.3"
+
+
+def test_perplexity_of_pruned_networks_has_a_column_where_some_run_measured_it():
+    accuracies = {"binary_accuracy": "75.04", "accuracy": "71.25"}
+    spreads = {f"{name}_spread": "1" for name in accuracies}
+    papers = {"paper_binary_accuracy": "73.0", "paper_accuracy": "60.0"}
+    row = {"network": "p-15", "n_topics": "100", "n_runs": "3", **accuracies, **spreads, **papers}
+    assert "perplexity" not in _pruning([row, {**row, "perplexity": ""}])
+    measured = {"perplexity": "3453.2", "perplexity_spread": "2.6"}
+    header, _, first, second = _pruning([row, row | measured]).splitlines()
+    assert header == "|  | K | binary | paper | 20 classes | paper | perplexity |"
+    assert first == "| p-15 | 100 | 75.0 ± 1.0 | 73.0 | 71.2 ± 1.0 | 60.0 |  |"
+    assert second.endswith("| 3453 ± 3 |")
