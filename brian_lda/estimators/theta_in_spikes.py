@@ -24,10 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from brian_lda.corpus import as_counts
 from brian_lda.corpus.corpus import doc_lengths, expand_tokens
 from brian_lda.errors import ParameterError
-from brian_lda.evaluation.fold_in import checked_phi
+from brian_lda.evaluation.fold_in import checked_arguments
 from brian_lda.initial_weights import initial_state
 from brian_lda.parameters import EventDrivenParameters
 from brian_lda.step_rules import RobbinsMonro
@@ -68,15 +67,9 @@ def fold_in_spikes(
     float array [doc, topic]
         Rows sum to 1.
     """
-    phi, counts = checked_phi(phi), as_counts(counts, require_tokens=False)
+    counts, phi, c = checked_arguments(phi, counts, pseudo_count)
     (n_docs, n_words), K = counts.shape, len(phi)
-    if phi.shape[1] != n_words:
-        raise ParameterError(
-            f"phi [topic, word] and counts [doc, word] must have the same words; found {phi.shape} "
-            f"and {counts.shape}."
-        )
-    c = np.broadcast_to(np.asarray(pseudo_count, np.float64), (K,))
-    if not (np.isfinite(c).all() and c.min() > 0):
+    if c.min() <= 0:
         raise ParameterError(
             f"pseudo_count must be more than 0 in spikes, so that theta has a prior; found "
             f"{pseudo_count!r}. `brian_lda.evaluation.fold_in` takes 0."

@@ -51,7 +51,7 @@ def fold_in(
     float array [doc, topic]
         Rows sum to 1.
     """
-    counts, phi, prior = _checked(phi, counts, pseudo_count)
+    counts, phi, prior = checked_arguments(phi, counts, pseudo_count)
     theta = np.empty((counts.shape[0], len(phi)))
     _em(
         counts.indptr, counts.indices, counts.data, np.ascontiguousarray(phi.T), prior,
@@ -69,7 +69,7 @@ def fold_in_gibbs(
     seed: int = 0,
 ) -> np.ndarray:
     """Theta from one Gibbs sample of the document's assignments (arguments: see `fold_in`)."""
-    counts, phi, prior = _checked(phi, counts, pseudo_count)
+    counts, phi, prior = checked_arguments(phi, counts, pseudo_count)
     theta = np.empty((counts.shape[0], len(phi)))
     first_token = np.concatenate([[0], np.cumsum(counts.sum(axis=1), dtype=np.int64)])
     _gibbs(
@@ -95,9 +95,10 @@ def checked_phi(phi: np.ndarray) -> np.ndarray:
     return phi
 
 
-def _checked(
+def checked_arguments(
     phi: np.ndarray, counts: sparse.csr_array, pseudo_count: float | np.ndarray
 ) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
+    """counts, phi and the prior [topic] of a fold-in, refused unless they go together."""
     counts = as_counts(counts, require_tokens=False)
     phi = checked_phi(phi)
     if phi.shape[1] != counts.shape[1]:

@@ -73,3 +73,10 @@ def test_what_cannot_be_folded_in(arguments, message):
 def test_at_least_one_pass():
     with pytest.raises(ParameterError, match="n_passes must be at least 1"):
         fold_in_spikes(PHI, CORPUS, 0.1, n_passes=0, **IN_PYTHON)
+
+
+def test_the_prior_counts_once_beside_the_winners_of_a_pass():
+    """Two words, each known to one topic alone: the winners are certain."""
+    counts = np.array([[1, 0], [3, 1]])
+    theta = fold_in_spikes(np.eye(2), counts, [0.3, 0.1], n_passes=3, **IN_PYTHON)
+    np.testing.assert_allclose(theta, [[1.3 / 1.4, 0.1 / 1.4], [3.3 / 4.4, 1.1 / 4.4]], rtol=1e-12)
