@@ -231,19 +231,24 @@ def present_tokens(
         now += 1.0
 
         eta = robbins_monro(n_beta[d], doc_rule[1], doc_rule[2], doc_rule[3], doc_rule[4])
-        fade, gain__beta = np.exp(-eta), -np.expm1(-eta) / a[d]
-        G[d] *= fade
+        gain__beta = -np.expm1(-eta) / a[d]
+        G[d] *= np.exp(-eta)
         S[d] += gain__beta * (per_doc_token[d] - a[d] * S[d])
         n_beta[d] += 1.0
+        heard = before = np.nan
         for part in range(B):  # each from what it keeps and the spikes it hears
-            eta = robbins_monro(n[part, z], word_rule[1], word_rule[2], word_rule[3], word_rule[4])
-            waited = (now - last[part, z]) * per_token  # Delta/N
-            decay = 1.0 + Vbar * waited
-            step = min(decay * eta, eta + LARGEST_DECAY)
+            if n[part, z] != heard or last[part, z] != before:  # else: as the part before it
+                heard, before = n[part, z], last[part, z]
+                eta = robbins_monro(heard, word_rule[1], word_rule[2], word_rule[3], word_rule[4])
+                waited = (now - before) * per_token  # Delta/N
+                decay = 1.0 + Vbar * waited
+                step = min(decay * eta, eta + LARGEST_DECAY)
+                gain, fade = np.expm1(step) / decay, np.exp(-step)
+                pull = -np.expm1(-step)
             if part == b:
-                w[v, z] += np.expm1(step) / decay / g[part, z]
-            g[part, z] *= np.exp(-step)
-            s[part, z] -= np.expm1(-step) * (waited / decay - s[part, z])
+                w[v, z] += gain / g[part, z]
+            g[part, z] *= fade
+            s[part, z] += pull * (waited / decay - s[part, z])
             n[part, z] += 1.0
             last[part, z] = now
             q[d, part, z] += gain__beta / G[d]
