@@ -22,6 +22,7 @@ from typing import Any
 
 from brian_lda import automatic_steps
 from brian_lda.algorithms import ALGORITHMS
+from brian_lda.automatic_steps import CONSTANTS_OF
 from brian_lda.errors import ParameterError
 from brian_lda.runs import RunConfig
 
@@ -79,8 +80,8 @@ def _defaults(algorithm: str | None) -> list[list[str]]:
         return []
     parameters = inspect.signature(kind.load_estimator()).parameters
     found = {name: repr(parameter.default) for name, parameter in parameters.items()}
-    if kind.is_spiking:
-        found |= {name: repr(x) for name, x in vars(automatic_steps).items() if name.isupper()}
+    for name in CONSTANTS_OF.get(kind.name, ()):
+        found[name] = repr(getattr(automatic_steps, name))
     return sorted([name, value] for name, value in found.items())
 
 

@@ -8,7 +8,9 @@ import signal
 
 import pytest
 
-from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA
+from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA, automatic_steps
+from brian_lda.algorithms import ALGORITHMS
+from brian_lda.automatic_steps import CONSTANTS_OF
 from brian_lda.errors import ParameterError, RunFolderError
 from brian_lda.sweeps import InProcess, LocalProcesses, Task, expand_grid, run_sweep, train_tasks
 from brian_lda.sweeps.store import RunStore
@@ -72,6 +74,8 @@ def test_when_a_default_changes_runs_with_it_are_other_runs(monkeypatch):
     tasks = [Task({"algorithm": name, "seed": 1}) for name in ("cgs", "semi_spike_lda")]
     before = [task.key for task in tasks]
     assert before == [task.key for task in tasks]
+    monkeypatch.setattr("brian_lda.automatic_steps.EVENT_FORGETTING", 30.0)  # of other networks
+    assert before == [task.key for task in tasks]
     monkeypatch.setattr("brian_lda.automatic_steps.FORGETTING", 30.0)
     assert [task.key == key for task, key in zip(tasks, before, strict=True)] == [True, False]
     monkeypatch.undo()
@@ -79,6 +83,14 @@ def test_when_a_default_changes_runs_with_it_are_other_runs(monkeypatch):
     assert [task.key == key for task, key in zip(tasks, before, strict=True)] == [True, False]
     monkeypatch.setitem(CollapsedGibbsLDA.__init__.__kwdefaults__, "max_iter", 7)
     assert tasks[0].key != before[0]
+
+
+def test_no_constant_of_a_training_run_is_left_out_of_its_name():
+    constants = {name for name in vars(automatic_steps) if name.isupper()} - {"CONSTANTS_OF"}
+    of_runs = {name for name in constants if not name.startswith(("STREAM_", "_"))}
+    assert {name for names in CONSTANTS_OF.values() for name in names} == of_runs
+    networks = {algorithm.name for algorithm in ALGORITHMS if algorithm.is_spiking}
+    assert set(CONSTANTS_OF) == networks - {"spike_cgs"}  # its law has no steps
 
 
 def test_a_default_spelt_out_is_the_same_run():
