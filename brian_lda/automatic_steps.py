@@ -170,8 +170,10 @@ def forgetting_step(fading_spikes: float, n_words: int, c: float) -> RobbinsMonr
 
 
 _BATCH = ("WORD_PRIOR", "FORGETTING", "MOST_FORGETTING")
-_EVENT = ("WORD_PRIOR", "FORGETTING", "EVENT_FORGETTING", "EVENT_FADING", "EVENT_DOC_LEAST")
-_EVENT += ("UNSMOOTHED_FORGETTING", "UNSMOOTHED_EVENTS", "UNSMOOTHED_FADING")
+_EVENT = (
+    "WORD_PRIOR", "FORGETTING", "EVENT_FORGETTING", "EVENT_FADING", "EVENT_DOC_LEAST",
+    "UNSMOOTHED_FORGETTING", "UNSMOOTHED_EVENTS", "UNSMOOTHED_FADING",
+)  # fmt: skip
 # Who trains by what: when a constant changes, runs of these algorithms are other runs. Those of a
 # stream are no part of a run that knows its corpus.
 CONSTANTS_OF = {

@@ -34,6 +34,15 @@ SHAPES = {
     "gen-long": Shape(400, 20_000, 1_500, 100),
     "gen-8000": Shape(8_000, 5_000, 100, 50),
     "gen-30000": Shape(30_000, 10_000, 60, 50),
+    # more shapes, farther out (docs/defaults.md)
+    "gen-small": Shape(300, 500, 20, 5),
+    "gen-five": Shape(20_000, 500, 20, 5),
+    "gen-words": Shape(2_000, 50_000, 500, 50),
+    "gen-books": Shape(500, 5_000, 2_000, 20),
+    "gen-mixed": Shape(8_000, 4_000, 100, 50, 1.0),
+    "gen-pure": Shape(8_000, 4_000, 100, 50, 0.02),
+    "gen-topics": Shape(1_000, 20_000, 300, 200),
+    "gen-tweets": Shape(50_000, 20_000, 40, 100),
     # not part of the tables
     "gen-wide": Shape(5_000, 30_000, 150, 200),
     "gen-tiny": Shape(60, 50, 20, 3),
