@@ -32,8 +32,8 @@ from brian_lda.step_rules import RobbinsMonro
 
 WORD_PRIOR = 0.05  # varphi of the SpikeLDA estimators, chosen by measuring (docs/defaults.md)
 FORGETTING = 20.0  # c: weights average over the last twentieth; N < K V: 20 K V/N,
-MOST_FORGETTING = 80.0  # at the most,
-FEWEST_PASSES = 20  # and semi-SpikeLDA ends after c/2 passes, at least so many
+BATCH_MOST_FORGETTING = 80.0  # at the most,
+BATCH_FEWEST_PASSES = 20  # and semi-SpikeLDA ends after c/2 passes, at least so many
 BATCH_FADING = 0.2  # passes until the initial weights weigh as much as what is learnt
 DELAYED_FADING = 1.0  # ... of du-SpikeLDA, whose documents hold on to their first winners
 DELAYED_DOC_WINDOW = 0.5  # passes through the document
@@ -53,7 +53,7 @@ EVENT_DOC_MOST, EVENT_DOC_LEAST = 0.5, 5.0  # or half the document if it is shor
 # least so many tokens, or the whole one if it is short. And a topic that a document has lost would
 # never come back: after so many passes documents begin anew, at the paper's first weights.
 UNSMOOTHED_DOC_WINDOW, UNSMOOTHED_DOC_TOKENS, UNSMOOTHED_DOC_MOST = 0.5, 50.0, 1.0
-DOC_RESTART = 10
+UNSMOOTHED_DOC_RESTART = 10
 # A stream has no passes to count by: its constants are in events, and no size enters. Beside each,
 # what other values did to perplexity on held-back documents (docs/results.md, "One pass").
 STREAM_EVENTS = 3.0  # of each synapse, for which the initial weights count (1, 10: up to 4 % worse)
@@ -108,7 +108,7 @@ def batch_word_step(
 def batch_forgetting(n_topics: int, n_words: int, n_tokens: int) -> float:
     """c of semi- and du-SpikeLDA."""
     synapses_per_token = n_topics * n_words / max(n_tokens, 1)
-    return min(FORGETTING * max(synapses_per_token, 1.0), MOST_FORGETTING)
+    return min(FORGETTING * max(synapses_per_token, 1.0), BATCH_MOST_FORGETTING)
 
 
 def enough_passes(n_topics: int, n_words: int, n_tokens: int) -> int | None:
@@ -120,7 +120,7 @@ def enough_passes(n_topics: int, n_words: int, n_tokens: int) -> int | None:
     """
     if n_tokens >= n_topics * n_words:
         return None
-    return round(max(batch_forgetting(n_topics, n_words, n_tokens) / 2, FEWEST_PASSES))
+    return round(max(batch_forgetting(n_topics, n_words, n_tokens) / 2, BATCH_FEWEST_PASSES))
 
 
 def stream_word_step(*, smoothed: bool) -> RobbinsMonro:
@@ -169,19 +169,22 @@ def forgetting_step(fading_spikes: float, n_words: int, c: float) -> RobbinsMonr
     return RobbinsMonro(scale=c / offset, offset=offset)
 
 
-_BATCH = ("WORD_PRIOR", "FORGETTING", "MOST_FORGETTING")
-_EVENT = (
-    "WORD_PRIOR", "FORGETTING", "EVENT_FORGETTING", "EVENT_FADING", "EVENT_DOC_LEAST",
-    "UNSMOOTHED_FORGETTING", "UNSMOOTHED_EVENTS", "UNSMOOTHED_FADING",
-)  # fmt: skip
-# Who trains by what: when a constant changes, runs of these algorithms are other runs. Those of a
-# stream are no part of a run that knows its corpus.
-CONSTANTS_OF = {
-    "semi_spike_lda": (*_BATCH, "FEWEST_PASSES", "BATCH_FADING"),
-    "du_spike_lda": (*_BATCH, "DELAYED_FADING", "DELAYED_DOC_WINDOW"),
-    "ed_spike_lda": (*_EVENT, "EVENT_DOC_WINDOW", "EVENT_DOC_TOKENS", "EVENT_DOC_MOST"),
-    "ed_spike_plsi": (
-        *_EVENT, "UNSMOOTHED_DOC_WINDOW", "UNSMOOTHED_DOC_TOKENS", "UNSMOOTHED_DOC_MOST",
-        "DOC_RESTART",
-    ),
-}  # fmt: skip
+# By what begins the name of a constant: who trains by it. The others are for all networks; those of
+# a stream are for no run that knows its corpus.
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "pass": ("EVENT_", "UNSMOOTHED_"),
+    "mini-batch": ("BATCH_", "DELAYED_"),
+}
+
+
+def constants_of(iteration: str) -> dict[str, float]:
+    """The constants above that a network trains by, by the unit of its iterations.
+
+    When one changes, runs of these networks are other runs (`brian_lda.sweeps.task`).
+    """
+    own = FAMILIES.get(iteration)
+    if own is None:  # its law has no steps
+        return {}
+    of_all = ("WORD_PRIOR", "FORGETTING")
+    values = {name: value for name, value in globals().items() if isinstance(value, (int, float))}
+    return {n: value for n, value in values.items() if n in of_all or n.startswith(own)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brian_lda.automatic_steps import DOC_RESTART, WORD_PRIOR
+from brian_lda.automatic_steps import UNSMOOTHED_DOC_RESTART, WORD_PRIOR
 from brian_lda.estimators.base import Callback
 from brian_lda.estimators.event_driven import EventDrivenModel
 from brian_lda.reference.ed_spike_plsi import EdSpikePLSIReference
@@ -71,7 +71,7 @@ class EdSpikePLSI(EventDrivenModel):
         doc_step: EventStepRule | None = None,
         integrator: str = "flow",
         gauge: bool | None = None,
-        doc_restart: int = DOC_RESTART,
+        doc_restart: int = UNSMOOTHED_DOC_RESTART,
         fold_in_prior: float = 0.1,
         backend: str = "rate",
         brian2_options: dict[str, Any] | None = None,

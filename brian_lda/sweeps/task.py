@@ -20,9 +20,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from brian_lda import automatic_steps
 from brian_lda.algorithms import ALGORITHMS
-from brian_lda.automatic_steps import CONSTANTS_OF
+from brian_lda.automatic_steps import constants_of
 from brian_lda.errors import ParameterError
 from brian_lda.runs import RunConfig
 
@@ -80,8 +79,8 @@ def _defaults(algorithm: str | None) -> list[list[str]]:
         return []
     parameters = inspect.signature(kind.load_estimator()).parameters
     found = {name: repr(parameter.default) for name, parameter in parameters.items()}
-    for name in CONSTANTS_OF.get(kind.name, ()):
-        found[name] = repr(getattr(automatic_steps, name))
+    if kind.is_spiking:
+        found |= {name: repr(value) for name, value in constants_of(kind.iteration).items()}
     return sorted([name, value] for name, value in found.items())
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from brian_lda import CollapsedGibbsLDA, SemiSpikeLDA, automatic_steps
 from brian_lda.algorithms import ALGORITHMS
-from brian_lda.automatic_steps import CONSTANTS_OF
+from brian_lda.automatic_steps import FAMILIES, constants_of
 from brian_lda.errors import ParameterError, RunFolderError
 from brian_lda.sweeps import InProcess, LocalProcesses, Task, expand_grid, run_sweep, train_tasks
 from brian_lda.sweeps.store import RunStore
@@ -86,11 +86,14 @@ def test_when_a_default_changes_runs_with_it_are_other_runs(monkeypatch):
 
 
 def test_no_constant_of_a_training_run_is_left_out_of_its_name():
-    constants = {name for name in vars(automatic_steps) if name.isupper()} - {"CONSTANTS_OF"}
-    of_runs = {name for name in constants if not name.startswith(("STREAM_", "_"))}
-    assert {name for names in CONSTANTS_OF.values() for name in names} == of_runs
-    networks = {algorithm.name for algorithm in ALGORITHMS if algorithm.is_spiking}
-    assert set(CONSTANTS_OF) == networks - {"spike_cgs"}  # its law has no steps
+    of_runs = {name for iteration in FAMILIES for name in constants_of(iteration)}
+    constants = {name for name, x in vars(automatic_steps).items() if isinstance(x, (int, float))}
+    assert constants - of_runs == {name for name in constants if name.startswith("STREAM_")}
+    assert {"FORGETTING", "EVENT_FADING"} <= constants_of("pass").keys()
+    assert {"FORGETTING", "BATCH_FADING"} <= constants_of("mini-batch").keys()
+    units = {algorithm.iteration for algorithm in ALGORITHMS if algorithm.is_spiking}
+    assert units - FAMILIES.keys() == {"sweep"}  # the law of SpikeCGS has no steps
+    assert constants_of("sweep") == {}
 
 
 def test_a_default_spelt_out_is_the_same_run():
