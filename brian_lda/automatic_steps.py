@@ -7,10 +7,7 @@ late ones are averaged over ever longer windows, so that the weights converge [s
 sum of eta^2 finite: the condition of the paper's theorems]. Nothing here knows when training ends.
 
 c = 1 would be the plain average of all that was seen, c = infinity no average at all. A large c
-explores longer, a small one settles sooner, in a worse optimum (`docs/defaults.md`). Where a pass
-brings less than one token to a synapse, N < K V, the weights have room to fit each document by
-itself: a token finds the votes of its own past in Phi. Windows over few events let them go, so that
-c grows with K V/N there.
+explores longer, a small one settles sooner, in a worse optimum (`docs/defaults.md`).
 
 n_0 says how fast the initial weights fade. The paper draws them from N(1, 1), so that a topic
 neuron starts at zeta = V exp(1.5) instead of 1, and they weigh zeta (1 + n/n_0)^-c beside what is
@@ -31,9 +28,7 @@ import math
 from brian_lda.step_rules import RobbinsMonro
 
 WORD_PRIOR = 0.05  # varphi of the SpikeLDA estimators, chosen by measuring (docs/defaults.md)
-FORGETTING = 20.0  # c: weights average over the last twentieth; N < K V: 20 K V/N,
-BATCH_MOST_FORGETTING = 80.0  # at the most,
-BATCH_FEWEST_PASSES = 20  # and semi-SpikeLDA ends after c/2 passes, at least so many
+FORGETTING = 20.0  # c: weights average over the last twentieth
 BATCH_FADING = 0.2  # passes until the initial weights weigh as much as what is learnt
 DELAYED_FADING = 1.0  # ... of du-SpikeLDA, whose documents hold on to their first winners
 DELAYED_DOC_WINDOW = 0.5  # passes through the document
@@ -101,26 +96,7 @@ def batch_word_step(
     n_topics: int, n_words: int, n_tokens: int, fading: float = BATCH_FADING
 ) -> RobbinsMonro:
     """Step of M^alpha of semi-SpikeLDA; with `DELAYED_FADING` of du-SpikeLDA."""
-    c = batch_forgetting(n_topics, n_words, n_tokens)
-    return forgetting_step(fading * n_tokens / n_topics, n_words, c)
-
-
-def batch_forgetting(n_topics: int, n_words: int, n_tokens: int) -> float:
-    """c of semi- and du-SpikeLDA."""
-    synapses_per_token = n_topics * n_words / max(n_tokens, 1)
-    return min(FORGETTING * max(synapses_per_token, 1.0), BATCH_MOST_FORGETTING)
-
-
-def enough_passes(n_topics: int, n_words: int, n_tokens: int) -> int | None:
-    """Passes of semi-SpikeLDA after which its weights have averaged for long enough; None: no end.
-
-    With fewer tokens than synapses its training perplexity falls on and on while Phi fits each
-    document by itself, so that no look at it tells when to end (`docs/defaults.md`). The weights
-    then average over half a pass. du-SpikeLDA, whose documents average too, is not prone to it.
-    """
-    if n_tokens >= n_topics * n_words:
-        return None
-    return round(max(batch_forgetting(n_topics, n_words, n_tokens) / 2, BATCH_FEWEST_PASSES))
+    return forgetting_step(fading * n_tokens / n_topics, n_words)
 
 
 def stream_word_step(*, smoothed: bool) -> RobbinsMonro:
@@ -153,7 +129,7 @@ def delayed_doc_step() -> RobbinsMonro:
     return RobbinsMonro(scale=1.0 / DELAYED_DOC_WINDOW, power=0.0)
 
 
-def forgetting_step(fading_spikes: float, n_words: int, c: float) -> RobbinsMonro:
+def forgetting_step(fading_spikes: float, n_words: int, c: float = FORGETTING) -> RobbinsMonro:
     """eta_n = c/(n_0 + n), with n_0 such that N(1, 1) fades.
 
     Parameters

@@ -133,13 +133,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
             iterations_per_pass=self.trainer_.iterations_per_pass,
             seed=self.seed_,
             first_look=self._first_look,
-            enough=self._enough_passes(source),
         )
         self._train(convergence.max_iterations - len(self.history_), convergence)
-
-    def _enough_passes(self, source: Corpus | TokenStore) -> int | None:
-        """Passes after which more would do harm, where no look at the training tells (None)."""
-        return None
 
     def _train(self, n_iterations: int, convergence: Convergence | None = None) -> None:
         self.max_iterations_ = len(self.history_) + n_iterations

@@ -6,7 +6,7 @@ The objective is the perplexity of training documents, their theta fitted with P
 what lies between two looks is as much for the network, early or late. ed-SpikeLDA begins at 80:
 before, its weights average over less than half a pass, and their noise hides that topics still
 form. Training has converged when the perplexity fell by less than `tol` of itself from one look to
-the next. Where looks cannot tell, an estimator knows how many passes are enough.
+the next.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ class Convergence:
         Of the sample.
     first_look : int
         After so many passes.
-    enough : int, optional
-        Passes after which training ends in any case, unless `tol` is 0.
     """
 
     def __init__(
@@ -54,13 +52,8 @@ class Convergence:
         iterations_per_pass: int,
         seed: int,
         first_look: int = FIRST_LOOK,
-        enough: int | None = None,
     ) -> None:
         self._tol, self._per_pass = tol, iterations_per_pass
-        self._whose_bound = ""
-        if tol > 0 and enough is not None and enough < max_passes:
-            max_passes = enough
-            self._whose_bound = ", enough for a corpus with fewer tokens than word synapses"
         self.max_iterations = max_passes * iterations_per_pass
         self._looks = look_passes(max_passes, first_look) if tol > 0 else ()
         rng = np.random.default_rng(np.random.SeedSequence([seed, 4]))
@@ -89,7 +82,7 @@ class Convergence:
                         f"{passes} the training perplexity fell by {100 * fall:.2g} %"
                     )
         if "stopped" not in record and record["iteration"] >= self.max_iterations:
-            record["stopped"] = f"reached the bound of {passes} passes{self._whose_bound}"
+            record["stopped"] = f"reached the bound of {passes} passes"
 
 
 def look_passes(max_passes: int, first_look: int = FIRST_LOOK) -> tuple[int, ...]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brian_lda.automatic_steps import WORD_PRIOR, enough_passes
-from brian_lda.corpus import Corpus, TokenStore
+from brian_lda.automatic_steps import WORD_PRIOR
 from brian_lda.estimators.base import Callback
 from brian_lda.estimators.mini_batch import MiniBatchModel
 from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference
@@ -39,9 +38,7 @@ class SemiSpikeLDA(MiniBatchModel):
         Without `max_iter`: at most so many passes over the corpus.
     tol : float
         Without `max_iter`: smallest fall of the training perplexity that counts
-        (`brian_lda.estimators.convergence`). With fewer tokens than word synapses training ends
-        after 20 to 40 passes in any case, because the training perplexity then falls for ever; 0
-        trains for `max_passes`.
+        (`brian_lda.estimators.convergence`).
     batch_size : int, optional
         Documents per mini-batch. Default: a 128th of the corpus.
     local_iterations : int
@@ -114,8 +111,3 @@ class SemiSpikeLDA(MiniBatchModel):
         self.record = record
         self.random_state = random_state
         self.callbacks = callbacks
-
-    def _enough_passes(self, source: Corpus | TokenStore) -> int | None:
-        if self.word_step is not None:
-            return None
-        return enough_passes(self.n_topics, source.n_words, source.n_tokens)

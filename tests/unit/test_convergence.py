@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from brian_lda import DuSpikeLDA, EdSpikeLDA, EdSpikePLSI, SemiSpikeLDA
-from brian_lda.automatic_steps import enough_passes
 from brian_lda.corpus import load_corpus
 from brian_lda.estimators import ProgressBar
 from brian_lda.estimators.checkpoint import Checkpoint
 from brian_lda.estimators.convergence import Convergence, look_passes
 from brian_lda.evaluation import heldout_perplexity
-from brian_lda.step_rules import RobbinsMonro
 
 ESTIMATORS = [SemiSpikeLDA, DuSpikeLDA, EdSpikeLDA, EdSpikePLSI]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -125,25 +123,6 @@ def test_the_bound(estimator, bars):
     model = estimator(n_topics=6, random_state=0, max_passes=3).fit(bars)
     assert model.n_iter_ == 3 * model.trainer_.iterations_per_pass
     assert model.history_[-1]["stopped"] == "reached the bound of 3 passes"
-
-
-def test_where_looks_cannot_tell_passes_are_counted():
-    """20 to 40 passes of semi-SpikeLDA over fewer tokens than word synapses, K V = 1000."""
-    found = [enough_passes(10, 100, n) for n in (1000, 999, 500, 400, 250, 100)]
-    assert found == [None, 20, 20, 25, 40, 40]
-    few = load_corpus("bars", grid=3, n_docs=6, doc_length=15, seed=0)  # 90 tokens, 9 words
-    model = SemiSpikeLDA(n_topics=20, random_state=0).fit(few)
-    assert model.n_iter_ == model.max_iterations_ == 20 * model.trainer_.iterations_per_pass
-    assert model.history_[-1]["stopped"] == (
-        "reached the bound of 20 passes, enough for a corpus with fewer tokens than word synapses"
-    )
-    for said in ({"tol": 0.0}, {"word_step": RobbinsMonro()}):  # by hand: as it says
-        model = SemiSpikeLDA(n_topics=20, random_state=0, max_passes=30, **said).fit(few)
-        assert model.max_iterations_ == 30 * model.trainer_.iterations_per_pass
-    model = SemiSpikeLDA(n_topics=20, random_state=0, max_passes=3).fit(few)
-    assert model.history_[-1]["stopped"] == "reached the bound of 3 passes"
-    model = DuSpikeLDA(n_topics=20, random_state=0).fit(few)
-    assert model.max_iterations_ == 100 * model.trainer_.iterations_per_pass
 
 
 @pytest.mark.complete

@@ -78,15 +78,6 @@ def test_word_synapses_average_over_the_last_20th_or_160th_of_their_neurons_life
             assert 1 / eta == pytest.approx((step.offset + n) / c, rel=1e-12)
 
 
-def test_with_few_tokens_a_synapse_mini_batches_forget_more():
-    for n_tokens, c in ((2000, 20.0), (1000, 20.0), (500, 40.0), (300, 200 / 3), (100, 80.0)):
-        for fading in (0.2, 1.0):  # K V = 1000
-            step = batch_word_step(10, 100, n_tokens, fading)
-            assert step.scale * step.offset == pytest.approx(c, rel=1e-12)
-            left = math.exp(-step.sum_of_steps(np.zeros(1), np.array([fading * n_tokens / 10]))[0])
-            assert 100 * math.exp(1.5) * left == pytest.approx(1.0, rel=1e-9)
-
-
 def test_unsmoothed_networks_forget_less_and_start_slowly(corpus):
     for n_tokens, c in ((100, 2.0), (5 * 25 * 7, 14.0), (10**6, 20.0)):  # by events of a synapse
         step = event_word_step(5, 25, n_tokens, smoothed=False)
