@@ -229,8 +229,10 @@ def planned_mutants(
         if target.equations:
             mutants += equation_mutants(source, every_kind=arguments.all)
         elif not target.faults:
-            from mutants import make_mutants  # needs cosmic-ray
-
+            try:
+                from mutants import make_mutants
+            except ImportError:
+                sys.exit(f"{target.file} needs cosmic-ray: pip install -e '.[mutation]'.")
             sample = None if arguments.all else target.sample
             mutants, skipped = make_mutants(source, rng, sample)
         mutants = [m for m in mutants if arguments.match in f"{m.before} -> {m.after}"]
