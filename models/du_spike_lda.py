@@ -167,7 +167,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         """
         w : 1                                # exp M^alpha
         M__alpha = log(w) : 1
-        N_zw : 1                             # eligibility: kept winners of this synapse
+        N_zw : integer                       # eligibility: kept winners of this synapse
         """,
         on_pre={
             "excite": "rate_post = w",        # Alg. 1 line 5

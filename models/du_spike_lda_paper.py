@@ -129,7 +129,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         topics,
         """
         M__alpha : 1
-        N_zw : 1                             # eligibility: kept winners of this synapse
+        N_zw : integer                       # eligibility: kept winners of this synapse
         v__alpha : 1                         # running mean square of the direction
         eta_0__alpha : 1 (shared, constant)
         decay__alpha : 1 (shared, constant)

@@ -165,7 +165,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         """
         w : 1                                # exp M^alpha
         M__alpha = log(w) : 1
-        N_zw : 1                             # eligibility: kept winners of this synapse
+        N_zw : integer                       # eligibility: kept winners of this synapse
         """,
         on_pre={
             "excite": "rate_post = w",        # Alg. 1 line 5
@@ -312,7 +312,7 @@ def fresh_documents(
 def kept_of_weights(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What is kept, from M^alpha and the counter of the rate-level twin, and fresh documents."""
     w = np.maximum(np.exp(state["M__alpha"]), 1e-200)
-    words = {"w": w, "N_zw": np.zeros_like(w), "N_z": np.zeros(len(w))}
+    words = {"w": w, "N_zw": np.zeros(w.shape, np.int32), "N_z": np.zeros(len(w))}
     fresh = {name: array for name, array in state.items() if name not in ("M__alpha", *words)}
     return {**words, **fresh}
 

@@ -120,7 +120,7 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         topics,
         """
         M__alpha : 1
-        N_zw : 1                             # eligibility: kept winners of this synapse
+        N_zw : integer                       # eligibility: kept winners of this synapse
         v__alpha : 1                         # running mean square of the direction
         eta_0__alpha : 1 (shared, constant)
         decay__alpha : 1 (shared, constant)
@@ -255,7 +255,7 @@ def fresh_documents(
 def kept_of_weights(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What is kept, from the weights and counters of the rate-level twin, and fresh documents."""
     M__alpha = np.array(state["M__alpha"])
-    return {**state, "N_zw": np.zeros_like(M__alpha), "N_z": np.zeros(len(M__alpha))}
+    return {**state, "N_zw": np.zeros(M__alpha.shape, np.int32), "N_z": np.zeros(len(M__alpha))}
 
 
 def weights(kept: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -68,6 +68,15 @@ class KnownState:
         """Replace some of what the network keeps."""
         self._known |= known
 
+    def laid_out(self, name: str) -> np.ndarray:
+        """An array of one of the variables that Brian can take as it is: to fill and `change`."""
+        (variable,) = (variable for variable in self.kept if variable.name == name)
+        compiled = self._compiled()
+        left = np.full(variable.size(compiled), variable.fill, self._known[name].dtype)
+        known = variable.out_of_network(left, self.sizes, compiled)
+        self._left[variable.path] = known, left
+        return known
+
     @property
     def weights(self) -> dict[str, np.ndarray]:
         """M^alpha [topic, word], where pruned the shared synapse's, M^beta [doc, topic], ..."""

@@ -1,8 +1,8 @@
 """Compiled networks as processes that stay alive between runs.
 
 Starting a program, wiring its synapses and handing all weights over costs more than many a
-mini-batch. So a program is started once and then takes orders through pipes (`serve.h`): arrays to
-set, a run, arrays to send back. No file is written.
+mini-batch. So a program is started once and then takes orders (`serve.h`): arrays to set, a run,
+arrays to give back. Orders go through pipes, arrays through memory that both see (`SharedMemory`).
 
 Nothing outlives its use. A program ends when its pipe ends, also in mid-run, so that it cannot
 outlive this process however that ends; and it is ended when nobody refers to it any more, at the
@@ -13,7 +13,6 @@ own when they need one.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import signal
@@ -27,19 +26,14 @@ from pathlib import Path
 import numpy as np
 
 from brian_lda.errors import SimulationError
-from brian_lda.simulation.array_transport import received, sent
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
+from brian_lda.simulation.shared_memory import SharedMemory
 
 logger = logging.getLogger(__name__)
 
 MOST_ALIVE = 16  # idle programs of one process; what runs is never ended
-PIPE_BYTES = 2**20  # Linux gives a pipe 64 KiB
 # Synapses are read at random places of arrays of many megabytes: glibc's large pages spare the
 # address look-ups (8 % at V = 69 060). Other C libraries ignore the variable.
+MEMORY = "BRIAN_LDA_MEMORY"  # tells the program its descriptor
 HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 _registry = threading.Lock()
@@ -86,8 +80,9 @@ class LiveProgram:
 
     Attributes
     ----------
-    holds : dict of str to array
-        For whoever gives the orders: what the arrays of the process hold. Empty when there is none.
+    holds : dict of str to array or None
+        For whoever gives the orders: what the arrays of the process hold, where that is remembered.
+        Empty when there is no process.
     in_use : Lock
         Held by whoever gives an order.
     """
@@ -95,8 +90,9 @@ class LiveProgram:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
+        self._memory: SharedMemory | None = None  # there is one as long as there is a process
         self._arguments: tuple[str, ...] = ()
-        self.holds: dict[str, np.ndarray] = {}
+        self.holds: dict[str, np.ndarray | None] = {}
         self.in_use = threading.Lock()
 
     def __reduce__(self) -> tuple[type[LiveProgram], tuple[Path]]:
@@ -119,25 +115,30 @@ class LiveProgram:
                 return
             self.end()
         make_room()
-        self._process = subprocess.Popen(
+        memory = SharedMemory()
+        try:
+            self._process = self._start(arguments, memory)
+        except BaseException:
+            memory.close()
+            raise
+        self._memory, self._arguments = memory, arguments
+        assert self._process.stderr is not None
+        os.set_blocking(self._process.stderr.fileno(), False)
+        with _registry:
+            _alive[id(self)] = weakref.ref(self)
+        self._finalizer = weakref.finalize(self, _end, id(self), self._process, memory, os.getpid())
+
+    def _start(self, arguments: tuple[str, ...], memory: SharedMemory) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
             [str(self._folder / "main"), *arguments],
             cwd=self._folder,  # its static arrays are there
-            env={**HUGE_PAGES, **os.environ},
+            env={**HUGE_PAGES, **os.environ, MEMORY: str(memory.descriptor)},
+            pass_fds=(memory.descriptor,),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
         )
-        self._arguments = arguments
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            with contextlib.suppress(OSError, AttributeError):  # a limit of the system, or no Linux
-                fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        assert self._process.stderr is not None
-        os.set_blocking(self._process.stderr.fileno(), False)
-        with _registry:
-            _alive[id(self)] = weakref.ref(self)
-        self._finalizer = weakref.finalize(self, _end, id(self), self._process, os.getpid())
 
     def order(
         self, sets: Sequence[tuple[int, np.ndarray]], asked: Sequence[tuple[int, str]]
@@ -156,22 +157,18 @@ class LiveProgram:
         int, list of array
             Status; if it is 0, what was asked for. The arrays cannot be written to.
         """
-        process = self._process
-        assert process is not None and process.stdin is not None and process.stdout is not None
+        process, memory = self._process, self._memory
+        assert process is not None and process.stdin is not None and memory is not None
+        order = [len(sets)]
+        for number, array in sets:
+            order += [number, array.nbytes]
+        order += [len(asked), *(number for number, _ in asked)]
         try:
-            _write(process.stdin.fileno(), struct.pack("=Q", len(sets)))
-            for number, array in sets:
-                _write(process.stdin.fileno(), struct.pack("=Q", number))
-                for part in sent(array):
-                    _write(process.stdin.fileno(), part)
-            numbers = [number for number, _ in asked]
-            _write(process.stdin.fileno(), struct.pack(f"={1 + len(asked)}Q", len(asked), *numbers))
-            status = self._read_number()
-            arrays = []
-            for _, dtype in asked if status == 0 else ():
-                array = received(self._read, dtype)
-                array.setflags(write=False)
-                arrays.append(array)
+            memory.put([array for _, array in sets])
+            _write(process.stdin.fileno(), struct.pack(f"={len(order)}Q", *order))
+            (status,) = self._read_numbers(1)
+            lengths = self._read_numbers(len(asked) if status == 0 else 0)
+            arrays = memory.take(lengths, [dtype for _, dtype in asked][: len(lengths)])
         except (BrokenPipeError, EOFError):
             code, message = process.wait(), self._complaints()
             self.end()
@@ -188,12 +185,12 @@ class LiveProgram:
         """End the process, if there is one; the next order starts another."""
         if self._process is not None:
             self._finalizer()
-            self._process, self.holds = None, {}
+            self._process, self._memory, self.holds = None, None, {}
 
-    def _read_number(self) -> int:
-        number = bytearray(8)
-        self._read(memoryview(number))
-        return int(struct.unpack("=Q", number)[0])
+    def _read_numbers(self, n: int) -> tuple[int, ...]:
+        numbers = bytearray(8 * n)
+        self._read(memoryview(numbers))
+        return struct.unpack(f"={n}Q", numbers)
 
     def _read(self, target: memoryview) -> None:
         assert self._process is not None and self._process.stdout is not None
@@ -212,7 +209,7 @@ class LiveProgram:
         self.in_use, self.holds = threading.Lock(), {}
         if self._process is not None:
             self._finalizer()
-            self._process = None
+            self._process = self._memory = None
 
 
 def make_room() -> None:
@@ -227,8 +224,9 @@ def make_room() -> None:
                 program.in_use.release()
 
 
-def _end(key: int, process: subprocess.Popen[bytes], owner: int) -> None:
+def _end(key: int, process: subprocess.Popen[bytes], memory: SharedMemory, owner: int) -> None:
     _alive.pop(key, None)
+    memory.close()
     if owner == os.getpid():
         process.kill()
         process.wait()

@@ -1,10 +1,11 @@
 // What a compiled network does all day: take an order, run, answer. The other side is
 // live_program.py.
 //
-// An order comes on stdin: how many arrays it sets, then of each its number and the array (a shorter
-// one replaces the beginning); how many arrays it asks for, and their numbers. The answer goes to
-// what was stdout when the program began: a status and, if that is 0, the arrays that were asked
-// for. How an array goes through a pipe is told in array_transport.py. All numbers are 64 bits long.
+// An order comes on stdin: how many arrays it sets, then of each its number and its length in bytes
+// (a shorter one replaces the beginning); how many arrays it asks for, and their numbers. The answer
+// goes to what was stdout when the program began: a status and, if that is 0, the lengths of the
+// arrays that were asked for. The arrays themselves lie in memory that both sides see, one after the
+// other (shared_memory.py). All numbers are 64 bits long.
 //
 // Every array that no order has ever set begins each run as it began the first: a run of a program
 // that has run before is the run of a new program.
@@ -14,11 +15,15 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -78,11 +83,38 @@ public:
     void restore() { values.resize(0, (int)values.m); }
 };
 
-const uint64_t WHOLE = ~0ull;  // these three as in array_transport.py
-const size_t LONG = 512, FEW = 4;
+// The memory that the caller sees, too: a file without a name, which grows with what is put there.
+class SharedMemory {
+    int file;
+    char *bytes = nullptr;
+    size_t size = 0;
+
+public:
+    static const size_t ALIGNMENT = 64;  // as in shared_memory.py
+
+    SharedMemory() {
+        const char *descriptor = getenv("BRIAN_LDA_MEMORY");
+        file = descriptor ? atoi(descriptor) : -1;
+    }
+
+    static size_t aligned(size_t n_bytes) { return (n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+    // Its first so many bytes; nullptr if they cannot be had.
+    char *first(size_t n_bytes) {
+        if (n_bytes <= size) return bytes;
+        struct stat now;
+        if (fstat(file, &now)) return nullptr;
+        if ((size_t)now.st_size < n_bytes && ftruncate(file, n_bytes)) return nullptr;
+        if (bytes) munmap(bytes, size);
+        size = std::max(n_bytes, (size_t)now.st_size);
+        void *mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        return bytes = mapped == MAP_FAILED ? nullptr : static_cast<char *>(mapped);
+    }
+};
 
 class Server {
     int answers;
+    SharedMemory memory;
     bool has_run = false;
     std::vector<std::unique_ptr<Array>> arrays;
     std::vector<uint64_t> asked;
@@ -115,51 +147,10 @@ class Server {
         return number;
     }
 
-    // False if stdin has ended.
-    static bool read_array(Array &target, uint64_t number) {
-        const uint64_t n_bytes = read_number(), n_words = read_number();
-        if (n_bytes > target.n_bytes()) refuse("array %llu got too many bytes\n", number);
-        if (n_words == WHOLE) return read_bytes(target.bytes(), n_bytes);
-        if (n_words > n_bytes / 8) refuse("array %llu got too many words\n", number);
-        std::vector<uint32_t> places(n_words);
-        std::vector<uint64_t> words(n_words);
-        if (!read_bytes(places.data(), 4 * n_words)) return false;
-        if (!read_bytes(words.data(), 8 * n_words)) return false;
-        memset(target.bytes(), 0, n_bytes);
-        for (size_t i = 0; i < n_words; i++) {
-            if (places[i] >= n_bytes / 8) refuse("array %llu is too short\n", number);
-            memcpy(target.bytes() + 8 * (size_t)places[i], &words[i], 8);
-        }
-        return true;
-    }
-
-    void write_array(Array &source) {
-        const uint64_t n_bytes = source.n_bytes(), size = n_bytes / 8;
-        const char *bytes = source.bytes();
-        uint64_t n_words = WHOLE, word;
-        if (size >= LONG && n_bytes % 8 == 0) {
-            uint64_t n = 0;
-            for (size_t i = 0; i < size; i++) {
-                memcpy(&word, bytes + 8 * i, 8);
-                n += word != 0;
-            }
-            if (n <= size / FEW && size <= UINT32_MAX) n_words = n;
-        }
-        write_bytes(&n_bytes, sizeof n_bytes);
-        write_bytes(&n_words, sizeof n_words);
-        if (n_words == WHOLE) return write_bytes(bytes, n_bytes);
-        std::vector<uint32_t> places;
-        std::vector<uint64_t> words;
-        places.reserve(n_words);
-        words.reserve(n_words);
-        for (size_t i = 0; i < size; i++) {
-            memcpy(&word, bytes + 8 * i, 8);
-            if (!word) continue;
-            places.push_back((uint32_t)i);
-            words.push_back(word);
-        }
-        write_bytes(places.data(), 4 * n_words);
-        write_bytes(words.data(), 8 * n_words);
+    char *memory_of(size_t n_bytes) {
+        char *first = memory.first(n_bytes);
+        if (n_bytes && !first) refuse("there are no %llu bytes of memory to share\n", n_bytes);
+        return first;
     }
 
     Array &array(uint64_t number) {
@@ -195,10 +186,15 @@ public:
     bool next_order() {
         uint64_t n_set;
         if (!read_bytes(&n_set, sizeof n_set)) return false;
-        for (; n_set; n_set--) {
-            const uint64_t number = read_number();
-            if (!read_array(array(number), number)) return false;
+        std::vector<uint64_t> sets(2 * n_set);  // numbers, lengths
+        if (!read_bytes(sets.data(), 16 * n_set)) return false;
+        size_t start = 0;
+        for (size_t i = 0; i < n_set; i++) {
+            const uint64_t number = sets[2 * i], n_bytes = sets[2 * i + 1];
+            if (n_bytes > array(number).n_bytes()) refuse("array %llu got too many bytes\n", number);
+            if (n_bytes) memcpy(array(number).bytes(), memory_of(start + n_bytes) + start, n_bytes);
             array(number).is_set = true;
+            start += SharedMemory::aligned(n_bytes);
         }
         asked.resize(read_number());
         for (auto &number : asked) number = read_number();
@@ -212,9 +208,19 @@ public:
     }
 
     void answer(uint64_t status) {
-        write_bytes(&status, sizeof status);
-        if (status) return;
-        for (uint64_t number : asked) write_array(array(number));
+        std::vector<uint64_t> said(1, status);
+        size_t size = 0, start = 0;
+        for (uint64_t number : asked) {
+            if (status) break;
+            said.push_back(array(number).n_bytes());
+            size += SharedMemory::aligned(said.back());
+        }
+        char *target = memory_of(size);
+        for (size_t i = 1; i < said.size(); i++) {
+            if (said[i]) memcpy(target + start, array(asked[i - 1]).bytes(), said[i]);
+            start += SharedMemory::aligned(said[i]);
+        }
+        write_bytes(said.data(), 8 * said.size());
     }
 
     // Whether the caller has died in mid-run.

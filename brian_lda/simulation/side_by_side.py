@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -222,9 +222,11 @@ def show_side_by_side(network: SpikingNetwork, circuits: Circuits, sweeps: Sweep
 
 
 def _all_at_once(jobs: Sequence[Callable[[], Shown]]) -> list[Shown]:
-    with ThreadPoolExecutor(len(jobs)) as threads:  # they wait for programs
-        running = [threads.submit(job) for job in jobs]
-        return [job.result() for job in running]
+    *others, own = jobs
+    with ThreadPoolExecutor(max(len(others), 1)) as threads:  # they wait for programs
+        running = [threads.submit(job) for job in others]
+        last = own()
+        return [*(job.result() for job in running), last]
 
 
 def _of_documents(network: SpikingNetwork, part: Sweeps) -> Iterator[tuple[str, np.ndarray]]:
@@ -241,7 +243,11 @@ def _together(
     network: SpikingNetwork, parts: Sequence[Sweeps], said: Sequence[dict[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
     """What the network is to know before the last token: all counts, and the documents of all."""
-    known = {name: reduce(np.add, [each[name] for each in said]) for name in ADDED}
+    known = {name: network.laid_out(name) for name in ADDED}
+    for name, total in known.items():
+        np.add(said[0][name], said[1][name] if len(said) > 1 else 0, out=total)
+        for each in said[2:]:
+            total += each[name]
     for part, each in zip(parts, said, strict=True):
         for name, own in _of_documents(network, part):
             known.setdefault(name, network.known(name).copy())[own] = each[name]

@@ -45,6 +45,7 @@ from brian_lda.simulation.streams import Streams
 
 logger = logging.getLogger(__name__)
 
+LONG = 2**18  # bytes; to send a longer array takes no longer than to compare it
 NEVER = 2**31 - 1  # the token with which the stream after the last begins
 _RECORDS: list[dict[str, Path]] = []  # of `programs_used`
 
@@ -175,7 +176,7 @@ class StandaloneSimulator:
             array = _as_held(value, **variables[path])
             if not _same(array, program.holds.get(path)):
                 sets.append((variables[path]["number"], array))
-                program.holds[path] = array.copy() if array.flags.writeable else array
+                program.holds[path] = _remembered(array)
         paths = [path for path in self._manifest["outputs"] if path not in unchanged]
         asked = [(variables[path]["number"], variables[path]["dtype"]) for path in paths]
         status, arrays = program.order(sets, asked)
@@ -202,12 +203,20 @@ def _as_held(value: np.ndarray | float, *, dtype: str, size: int, **_: object) -
 
 
 def _same(array: np.ndarray, held: np.ndarray | None) -> bool:
-    """Whether the program holds these very bytes.
+    """Whether the program is known to hold these very bytes.
 
     Arrays that came out of a program cannot be written to: the same memory is the same content.
     """
     if held is None or array.size != held.size:
         return False
-    where, where_held = (each.__array_interface__["data"][0] for each in (array, held))
+    if array.__array_interface__["data"][0] == held.__array_interface__["data"][0]:
+        return True
     bits = f"u{array.itemsize}"  # not a number equals itself here
-    return where == where_held or np.array_equal(array.view(bits), held.view(bits))
+    return array.nbytes < LONG and np.array_equal(array.view(bits), held.view(bits))
+
+
+def _remembered(array: np.ndarray) -> np.ndarray | None:
+    """What a program was sent, as `_same` compares it; None: whatever comes next is sent."""
+    if not array.flags.writeable:
+        return array
+    return array.copy() if array.nbytes < LONG else None

@@ -101,7 +101,7 @@ def test_one_process_serves_all_runs_and_sends_what_changed(expected, monkeypatc
 
 
 def test_arrays_come_back_as_they_were_sent(expected):
-    """Whole or, if most of it is zero, in parts; `array_transport` has the other half of it."""
+    """`test_shared_memory.py` has the other half of it."""
     simulator = spiking_network().network._simulator(None)
     number, size = (simulator._manifest["variables"]["beta.p"][key] for key in ("number", "size"))
     simulator._program.wake("pacer.tick=0.001")
@@ -142,14 +142,14 @@ def test_a_killed_program_loses_nothing(expected, monkeypatch, moment):
         found = trained(network, kill)
         assert len(set(killed)) == 3
     else:
-        read_number = live_program.LiveProgram._read_number
+        read_numbers = live_program.LiveProgram._read_numbers
 
-        def kill_once(self):  # the order is out, the answer awaited
+        def kill_once(self, n):  # the order is out, the answer awaited
             if not killed:
                 kill()
-            return read_number(self)
+            return read_numbers(self, n)
 
-        monkeypatch.setattr(live_program.LiveProgram, "_read_number", kill_once)
+        monkeypatch.setattr(live_program.LiveProgram, "_read_numbers", kill_once)
         found = trained(network)
         assert len(killed) == 1
     assert_equal(found, expected)

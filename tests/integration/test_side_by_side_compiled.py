@@ -51,19 +51,19 @@ def test_the_weights_do_not_depend_on_the_number_of_circuits(expected, n_circuit
 def test_killed_circuits_lose_nothing(expected, monkeypatch):
     """One after each update, while it is idle; and the second order of all in mid-run."""
     killed = []
-    read_number = live_program.LiveProgram._read_number
+    read_numbers = live_program.LiveProgram._read_numbers
 
-    def kill_one_in_mid_run(self):
+    def kill_one_in_mid_run(self, n):
         if not killed:
             killed.append(self.process_id)
             os.kill(self.process_id, signal.SIGKILL)
-        return read_number(self)
+        return read_numbers(self, n)
 
     def kill_another(model, record):
         killed.append(processes(model)[record["iteration"] % 2])
         os.kill(killed[-1], signal.SIGKILL)
 
-    monkeypatch.setattr(live_program.LiveProgram, "_read_number", kill_one_in_mid_run)
+    monkeypatch.setattr(live_program.LiveProgram, "_read_numbers", kill_one_in_mid_run)
     model = trained(2, [kill_another])
     np.testing.assert_array_equal(model.components_, expected)
     assert len(set(killed)) == 5
