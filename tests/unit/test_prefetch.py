@@ -36,9 +36,9 @@ def fetched(file, sizes):
     return found
 
 
-def rows(layer, variables):
+def rows(layer, variables, itemsize=8):
     return {
-        (layer, path.replace(".", "_")): (n_bytes // 8, n_bytes)
+        (layer, path.replace(".", "_")): (n_bytes // itemsize, n_bytes)
         for path, n_bytes in variables.items()
     }
 
@@ -50,7 +50,8 @@ def test_all_that_a_token_of_ed_spike_lda_reads_is_fetched():
 
 def test_eligibilities_and_remembered_assignments_are_fetched():
     found = fetched("semi_spike_lda", Sizes(V, D, K, n_tokens=9))
-    expected = rows("words", {"alpha.w": 8 * K, "alpha.N_zw": 8 * K})
+    expected = rows("words", {"alpha.w": 8 * K})
+    expected |= rows("words", {"alpha.N_zw": 4 * K}, itemsize=4)  # counts
     expected |= rows("documents", {"beta.p": 8 * K})
     assert {key: row for key, row in found.items() if key[0] != "tokens"} == expected
     assert ("tokens", "memory_z") in found
