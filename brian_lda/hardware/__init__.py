@@ -12,6 +12,7 @@ partition         topics on chips: hypergraph partitioning, index order, random
 checker           limits and traffic recomputed from a placement, independently
 locality          proof from the Brian objects that spikes alone cross; `network_audit` by name
 packets           packets between chips, counted from the spikes that a network has fired
+referee           fewer of them for the same law
 account, counted  what one race costs: predicted from sizes; counted in a training run
 energy, memory    dynamic + static energy of a token; memory of every algorithm
 report            all of it for one network and one chip; `report_page` shows it

@@ -17,7 +17,9 @@ document
     Every topic neuron has a synapse for it. Home chip: d mod chips. It enters all other chips.
 winner
     The spike of the winning topic enters all other chips: there it ends the race (inhibition) and
-    tells the document synapses that the token is over. Its word synapse is local.
+    tells the document synapses that the token is over. Its word synapse is local. With a *referee*
+    only the winner is told (`brian_lda.hardware.referee`): two packets, from its chip and to it,
+    unless it is on the referee's, which is the chip that wins most often.
 
 Weights never cross, because synapses stand with their neuron and each update reads only what is
 there; that is for the spiking network to prove, from its own objects.
@@ -46,6 +48,8 @@ class Traffic:
     ----------
     word, document, winner : float
         Multicast packets per token.
+    with_referee : float
+        All packets per token, if only the winner is told.
     point_to_point : float
         Packets if each topic neuron on another chip got its own.
     matrix : float array [source chip, target chip]
@@ -57,6 +61,7 @@ class Traffic:
     word: float
     document: float
     winner: float
+    with_referee: float
     point_to_point: float
     matrix: np.ndarray
     mean_hops: float
@@ -192,28 +197,32 @@ def count_traffic(
     topics_here = np.bincount(chip_of_topic, minlength=n_chips)
     n_others = len(chip_of_topic) - topics_here  # topic neurons on the other chips
 
-    broadcasts = []
-    for sources, counts in (
-        (np.arange(0 if doc_lengths is None else len(doc_lengths)) % n_chips, doc_lengths),
-        (chip_of_topic, topic_counts),
-    ):
-        share = np.full(n_chips, 1.0 / n_chips)
-        if counts is not None and np.sum(counts) > 0:
-            share = np.bincount(sources, counts, minlength=n_chips) / np.sum(counts)
+    documents = np.arange(0 if doc_lengths is None else len(doc_lengths)) % n_chips
+    doc_share = _share_of_chips(documents, doc_lengths, n_chips)
+    winner_share = _share_of_chips(chip_of_topic, topic_counts, n_chips)
+    for share in (doc_share, winner_share):
         matrix += share[:, None] * (1.0 - np.eye(n_chips))
-        broadcasts.append(float(share.sum() * (n_chips - 1)))
         to_single_neurons += float(share @ n_others)
+    document, winner = (float(each.sum() * (n_chips - 1)) for each in (doc_share, winner_share))
     hops = _mesh_hops(n_chips)
     total = matrix.sum()
     return Traffic(
         word=float(word),
-        document=broadcasts[0],
-        winner=broadcasts[1],
+        document=document,
+        winner=winner,
+        with_referee=float(word + document + 2.0 * (1.0 - winner_share.max())),
         point_to_point=float(to_single_neurons),
         matrix=matrix,
         mean_hops=float((matrix * hops).sum() / total) if total > 0 else 0.0,
         max_hops=int(hops[matrix > 0].max(initial=0)),
     )
+
+
+def _share_of_chips(chip: np.ndarray, counts: np.ndarray | None, n_chips: int) -> np.ndarray:
+    """Of all spikes, those of the sources on each chip; even if it is not known."""
+    if counts is None or not np.sum(counts) > 0:
+        return np.full(n_chips, 1.0 / n_chips)
+    return np.bincount(chip, counts, minlength=n_chips) / np.sum(counts)
 
 
 def _checked(chip_of_topic: np.ndarray, n_chips: int, private: np.ndarray) -> np.ndarray:

@@ -175,7 +175,7 @@ def _traffic(report: HardwareReport) -> list[dict[str, Any]]:
         {
             "placement": placed.method, "packets/token": placed.traffic.packets,
             "word": placed.traffic.word, "document": placed.traffic.document,
-            "winner": placed.traffic.winner,
+            "winner": placed.traffic.winner, "with a referee": placed.traffic.with_referee,
             "packets/document": placed.traffic.packets * tokens_per_doc,
             "point to point": placed.traffic.point_to_point,
             "mean hops": placed.traffic.mean_hops, "max hops": placed.traffic.max_hops,

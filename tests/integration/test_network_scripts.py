@@ -40,4 +40,8 @@ def test_table_traffic_counts_what_the_checker_says(tmp_path):
         rows = list(csv.DictReader(file))
     assert {row["placed_by"] for row in rows} == {"mtkahypar", "index order", "random"}
     for row in rows:
-        assert float(row["sample_checker"]) == pytest.approx(float(row["sample_spikes"]))
+        for who in ("", "_referee"):
+            spikes = float(row[f"sample_spikes{who}"])
+            assert float(row[f"sample_checker{who}"]) == pytest.approx(spikes)
+        assert float(row["sample_spikes_referee"]) < float(row["sample_spikes"])
+        assert float(row["clocked_with_referee"]) < float(row["clocked"])
