@@ -234,6 +234,8 @@ def heard_tokens(
 
 def spread_winners(winners: np.ndarray, heard: np.ndarray) -> np.ndarray:
     """Winners of all tokens, int32 array [token]: `NO_WINNER` for those that nobody hears."""
+    if len(winners) == len(heard):
+        return winners
     spread = np.full(len(heard), NO_WINNER, np.int32)
     spread[heard] = winners
     return spread

@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from brian_lda.equal_shares import deal_out
+
 
 @dataclass(frozen=True)
 class BatchTokens:
@@ -41,8 +43,13 @@ class BatchTokens:
         return int(self.first_token[-1])
 
     def shares(self, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """The documents of each thread, with about as many tokens each: see `_deal_out`."""
-        return _deal_out(np.diff(self.first_token), n_threads)
+        """The documents of each thread, with about as many tokens each.
+
+        Thread t has documents[first[t] : first[t + 1]] of what is returned, documents and first.
+        """
+        thread = deal_out(np.diff(self.first_token), n_threads)
+        first = np.append(0, np.cumsum(np.bincount(thread, minlength=n_threads)))
+        return np.argsort(thread, kind="stable"), first
 
 
 def batch_tokens(counts: sparse.csr_array) -> BatchTokens:
@@ -73,22 +80,3 @@ def _renumber(indices, lookup):
             n += 1
         local[i] = lookup[w]
     return words[:n].copy(), local
-
-
-@njit(cache=True)
-def _deal_out(n_tokens, n_threads):
-    """Deal documents out, longest first, each to the thread that has the fewest tokens so far.
-
-    A mini-batch has few documents; halved by number, one thread would wait for the other. Thread t
-    has documents[first[t] : first[t + 1]].
-    """
-    load, size = np.zeros(n_threads, np.int64), np.zeros(n_threads, np.int64)
-    thread_of = np.empty(n_tokens.shape[0], np.int64)
-    for d in np.argsort(-n_tokens):
-        t = np.argmin(load)
-        thread_of[d] = t
-        load[t] += n_tokens[d]
-        size[t] += 1
-    first = np.zeros(n_threads + 1, np.int64)
-    first[1:] = np.cumsum(size)
-    return np.argsort(thread_of), first

@@ -136,17 +136,20 @@ class MiniBatchSpiking:
         sweeps = Sweeps(
             words,
             docs,
-            np.arange(n_tokens) if self._model.REMEMBERS else None,
+            np.arange(n_tokens, dtype=np.int32) if self._model.REMEMBERS else None,
             burn_in,
             burn_in + T,
             [self.seed, 1, self.n_updates],
         )
-        winners = np.full((sweeps.n_sweeps, len(heard)), NO_WINNER, np.int32)
+        winners = np.empty((sweeps.n_sweeps, 0), np.int32)
         if self.circuits and n_tokens:
-            winners[:, heard] = show_side_by_side(self.network, self.circuits, sweeps)
+            winners = show_side_by_side(self.network, self.circuits, sweeps)
         elif n_tokens:
             sequence = sweeps.present(self.network, 0, len(sweeps), record)
-            winners[:, heard] = sequence.reshape(sweeps.n_sweeps, n_tokens)
+            winners = sequence.reshape(sweeps.n_sweeps, n_tokens)
+        if n_tokens < len(heard):
+            of_heard, winners = winners, np.full((sweeps.n_sweeps, len(heard)), NO_WINNER, np.int32)
+            winners[:, heard] = of_heard
         self.documents_swapped += counts.shape[0]
         self.n_updates += 1
         return winners
@@ -282,4 +285,4 @@ class DuSpikeLDASpiking(MiniBatchSpiking):
 
 
 def _doc_of_entry(counts: sparse.csr_array) -> np.ndarray:
-    return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    return np.repeat(np.arange(counts.shape[0], dtype=np.int32), np.diff(counts.indptr))

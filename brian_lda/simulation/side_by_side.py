@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 
 from brian_lda.circuit.circuit import Values
+from brian_lda.equal_shares import deal_out
 from brian_lda.errors import ParameterError
 from brian_lda.simulation.recording import Recording
 from brian_lda.simulation.spiking_network import SpikingNetwork
@@ -116,11 +117,14 @@ class Sweeps:
                 "batch.tokens_to_come": len(self) - (start + last) + beyond,
             }
 
-        part = slice(start, stop)
+        def shown(index: np.ndarray) -> np.ndarray:  # part of the sweeps, one after the other
+            before, n_begun = start // n_tokens, -(-stop // n_tokens)
+            return np.tile(index, n_begun - before)[start - before * n_tokens :][: stop - start]
+
         return network.present(
-            np.tile(self.words, self.n_sweeps)[part],
-            np.tile(self.docs, self.n_sweeps)[part],
-            None if self.tokens is None else np.tile(self.tokens, self.n_sweeps)[part],
+            shown(self.words),
+            shown(self.docs),
+            None if self.tokens is None else shown(self.tokens),
             streams=self._streams(start, stop),
             run_values=run_values,
             record=record,
@@ -128,29 +132,26 @@ class Sweeps:
         )
 
     def _streams(self, start: int, stop: int) -> Streams:
+        begins, seeds = self._all_streams
+        inside = (start <= begins) & (begins < stop)
+        return begins[inside] - start, seeds[inside]
+
+    @cached_property
+    def _all_streams(self) -> Streams:
         begins, seeds = document_streams(self.docs, self.n_sweeps, self.key)
         if self.is_last:  # the last token has a stream of its own
             before = begins < len(self) - 1
             own = seeds_of([*self.key, int(self.docs[-1]), 1], 1)
             begins = np.append(begins[before], len(self) - 1)
             seeds = np.append(seeds[before], own)
-        inside = (start <= begins) & (begins < stop)
-        return begins[inside] - start, seeds[inside]
+        return begins, seeds
 
 
 def shares(docs: np.ndarray, n_circuits: int) -> list[np.ndarray]:
-    """Tokens of each circuit, in order: whole documents. The last circuit has the last document.
-
-    All wait for the one with the most tokens. So the longest documents are dealt out first, each to
-    the circuit that has the fewest tokens so far.
-    """
-    _, own, lengths = np.unique(docs, return_inverse=True, return_counts=True)
-    circuit, n_tokens = np.empty(len(lengths), int), np.zeros(n_circuits, int)
-    for doc in np.argsort(-lengths, kind="stable"):
-        circuit[doc] = n_tokens.argmin()
-        n_tokens[circuit[doc]] += lengths[doc]
-    ordered = [*(each for each in range(n_circuits) if each != circuit[-1]), circuit[-1]]
-    found = (np.flatnonzero(circuit[own] == each) for each in ordered)
+    """Tokens of each circuit, in order: whole documents. The last circuit has the last document."""
+    own = deal_out(np.bincount(docs), n_circuits)[docs]
+    ordered = [*(each for each in range(n_circuits) if each != own[-1]), own[-1]]
+    found = (np.flatnonzero(own == each) for each in ordered)
     return [tokens for tokens in found if tokens.size]
 
 

@@ -189,15 +189,17 @@ class SpikingNetwork(KnownState):
                 f"words and docs must pair up; found {len(words)} and {len(docs)}."
             )
         heard = self.heard(clamped["words"], clamped["documents"])
-        clamped = {name: index[heard] for name, index in clamped.items()}
+        n_tokens = int(heard.sum())
+        if n_tokens < len(heard):
+            clamped = {name: index[heard] for name, index in clamped.items()}
         if self.constraints.splits:
             clamped["axons"] = axons_of_tokens(
                 clamped["words"], clamped["documents"], self.sizes.n_blocks
             )
-        n_tokens = int(heard.sum())
         compiled, values = self._compiled(), self._values_in_brian(self._known)
         fixed = {**self.inhibition.values, **self._constants(compiled), **self._limit_values()}
         winners, same = [np.empty(0, np.int32)], self._paths(unchanged)
+        changed = [variable for variable in self.kept if variable.path not in same]
         keeper = self._keeper_of(record, n_tokens)
         recorder = SequenceRecorder(keeper, self.sizes, n_tokens, self.inhibition.dt)
         for start, stop in self._segments(n_tokens, streams):
@@ -214,7 +216,7 @@ class SpikingNetwork(KnownState):
                 inputs, part, dt=self.inhibition.dt, streams=seeds, unchanged=same
             )
             values |= {path: result[path] for path in values if path not in same}
-            check_weights(values, self.kept, self.sizes.n_blocks, self.pruned)
+            check_weights(values, changed, self.sizes.n_blocks, self.pruned)
             self._require_fan_in(result)
             winners.append(result["winners.i"])
             recorder.read(result, start, stop)
@@ -222,11 +224,10 @@ class SpikingNetwork(KnownState):
         recorder.finish()
         if record is not None and keeper is not None:
             self.recorded = keeper.recorded()
-        for variable in self.kept:
-            if variable.path not in same:
-                left = values[variable.path]
-                known = variable.out_of_network(left, self.sizes, compiled)
-                self._known[variable.name], self._left[variable.path] = known, (known, left)
+        for variable in changed:
+            left = values[variable.path]
+            known = variable.out_of_network(left, self.sizes, compiled)
+            self._known[variable.name], self._left[variable.path] = known, (known, left)
         return spread_winners(np.concatenate(winners), heard)
 
     def _paths(self, names: Collection[str]) -> list[str]:

@@ -25,12 +25,13 @@ def document_streams(docs: np.ndarray, n_sweeps: int, key: Sequence[int]) -> Str
     Parameters
     ----------
     docs : int array [token]
-        Document of each token, in order; its place in the mini-batch.
+        Document of each token, sorted; its place in the mini-batch.
     n_sweeps : int
     key : sequence of int
         Of the mini-batch.
     """
-    places, begins = np.unique(docs, return_index=True)
+    begins = np.flatnonzero(np.append(True, docs[1:] != docs[:-1]))
+    places = docs[begins]
     starts = np.arange(n_sweeps)[:, None] * len(docs) + begins
     seeds = np.stack([seeds_of([*key, int(place)], n_sweeps) for place in places], axis=1)
     return starts.ravel(), seeds.ravel()

@@ -34,6 +34,7 @@ TABLE = {
     "available_memory": "",
     "cpu_time": "",
     "external_memory": "errors",
+    "equal_shares": "",
     "algorithms": "errors",  # names of modules and classes, loaded when they are asked for
     "automatic_steps": "errors step_rules parameters",
     "initial_weights": "errors step_rules parameters",
@@ -42,10 +43,10 @@ TABLE = {
     "corpus": "errors",
     "circuit": f"{DATA} automatic_steps initial_weights",  # `start`: values for scripts
     "models": f"{DATA} automatic_steps initial_weights circuit",
-    "reference": f"{DATA} external_memory initial_weights seen_weights corpus",
+    "reference": f"{DATA} equal_shares external_memory initial_weights seen_weights corpus",
     # see NARROW
-    "simulation": f"{DATA} algorithms external_memory initial_weights seen_weights files corpus "
-    "circuit models reference",
+    "simulation": f"{DATA} algorithms equal_shares external_memory initial_weights seen_weights "
+    "files corpus circuit models reference",
     "evaluation": "errors corpus reference",
     "plotting": "errors",
     "estimators": f"{DATA} algorithms automatic_steps available_memory cpu_time external_memory "
