@@ -48,7 +48,7 @@ class MiniBatchModel(TopicModel):
         self, word_step: BatchStepRule, source: Corpus | TokenStore, seed: int
     ) -> MiniBatchLearner:
         """The twin that `backend` asks for."""
-        arguments = (self._batch_parameters(word_step), source.n_words)
+        arguments = (self._batch_parameters(word_step, source), source.n_words)
         if self.backend == "rate":
             return self._twin(*arguments, seed=seed, n_training_tokens=source.n_tokens)
         from brian_lda import simulation  # imports Brian2: seconds
@@ -82,14 +82,17 @@ class MiniBatchModel(TopicModel):
             return max(int(np.sort(source.doc_lengths)[-batch_size:].sum()), 1)
         return 2 * batch_size * max(source.n_tokens // max(source.n_docs, 1), 1)
 
-    def _batch_parameters(self, word_step: BatchStepRule) -> BatchParameters:
+    def _batch_parameters(
+        self, word_step: BatchStepRule, source: Corpus | TokenStore
+    ) -> BatchParameters:
+        mean_length = max(source.n_tokens / max(source.n_docs, 1), 1.0)
         return BatchParameters(
             n_topics=self.n_topics,
             doc_topic_prior=self.doc_topic_prior,
             topic_word_prior=self.topic_word_prior,
             local_iterations=self.local_iterations,
             word_step=word_step,
-            doc_step=self.doc_step or delayed_doc_step(),
+            doc_step=self.doc_step or delayed_doc_step(mean_length),
             integrator=self.integrator,
         )
 

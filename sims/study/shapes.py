@@ -3,7 +3,7 @@
 Words follow Zipf's law, f_w ~ 1/w; topic z is drawn from Dir(c f) with c = V/10, so that topics
 share their frequent words and differ in the rare ones. Lengths of documents are negative binomial.
 A name "gen-…" of `SHAPES` stands for such a corpus wherever these scripts take one; "20ng/3" is a
-third of the documents of a corpus.
+third of the documents of a corpus, "20ng~7" has about 7 tokens of each.
 """
 
 from __future__ import annotations
@@ -70,6 +70,16 @@ def shaped_corpus(shape: Shape, seed: int = 0) -> Corpus:
     return Corpus(counts, tuple(f"word{w}" for w in range(V)))
 
 
+def shortened(corpus: Corpus, length: int, seed: int = 0) -> Corpus:
+    """About `length` tokens of each document, drawn at random: posts instead of articles."""
+    thinned = sparse.csr_array(corpus.counts).copy()
+    share = np.minimum(length / np.maximum(corpus.doc_lengths, 1), 1.0)
+    of_entry = np.repeat(share, np.diff(thinned.indptr))
+    thinned.data = np.random.default_rng(seed).binomial(thinned.data, of_entry).astype(np.int32)
+    thinned.eliminate_zeros()
+    return Corpus(thinned, corpus.vocabulary)
+
+
 def corpus_and_topics(name: str, n_topics: int, data_dir: str | None) -> tuple[Corpus, int]:
     """A corpus by the name of a shape, of a corpus, or of a part of one; and its K.
 
@@ -85,6 +95,9 @@ def corpus_and_topics(name: str, n_topics: int, data_dir: str | None) -> tuple[C
         return shaped_corpus(SHAPES[name]), SHAPES[name].n_topics
     if name.startswith("gen-"):
         raise ParameterError(f"generated corpora are {', '.join(SHAPES)}; found {name!r}.")
+    whole, _, length = name.rpartition("~")
+    if whole and length.isdecimal() and int(length):
+        return shortened(load_corpus(whole, data_dir=data_dir), int(length)), n_topics
     whole, _, part = name.rpartition("/")
     if not (whole and part.isdecimal() and int(part) > 1):
         return load_corpus(name, data_dir=data_dir), n_topics

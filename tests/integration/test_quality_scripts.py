@@ -116,6 +116,11 @@ def test_names_of_corpora():
     whole, n_topics = corpus_and_topics("reuters", 50, None)
     part, _ = corpus_and_topics("reuters/3", 50, None)
     assert n_topics == 50 and part.n_docs == whole.n_docs // 3
+    posts, n_topics = corpus_and_topics("reuters~7", 50, None)
+    assert (n_topics, posts.vocabulary) == (50, whole.vocabulary)
+    assert (posts.counts <= whole.counts).toarray().all()
+    assert posts.n_tokens / posts.n_docs == pytest.approx(7, abs=4 * np.sqrt(7 / whole.n_docs))
+    assert whole.n_tokens > 100 * whole.n_docs  # as it was
     with pytest.raises(ParameterError, match="generated corpora are gen-few, .*; found 'gen-x'"):
         corpus_and_topics("gen-x", 50, None)
     assert set(SHAPES) >= {"gen-few", "gen-8000", "gen-30000"}

@@ -10,7 +10,12 @@ import pytest
 from scipy import sparse
 
 from brian_lda import DuSpikeLDA, EdSpikeLDA, EdSpikePLSI, SemiSpikeLDA
-from brian_lda.automatic_steps import batch_word_step, event_doc_step, event_word_step
+from brian_lda.automatic_steps import (
+    batch_word_step,
+    event_doc_step,
+    event_word_step,
+    short_window,
+)
 from brian_lda.corpus import load_corpus
 from brian_lda.parameters import BatchParameters
 from brian_lda.reference.document_batch import batch_tokens
@@ -94,12 +99,12 @@ def test_unsmoothed_networks_forget_less_and_start_slowly(corpus):
 
 @pytest.mark.parametrize(
     ("doc_length", "window", "plsi_window"),
-    [(4, 5.0, 5.0), (8, 5.0, 8.0), (40, 20.0, 40.0), (80, 25.0, 50.0), (1000, 200.0, 500.0)],
+    [(4, 0.9244, 4.0), (8, 2.36, 8.0), (40, 20.0, 40.0), (80, 25.0, 50.0), (1000, 200.0, 500.0)],
 )
 def test_document_synapses_average_over_a_share_of_the_document_or_25_tokens(
     doc_length, window, plsi_window
 ):
-    """A fifth, or half of a document that is shorter than 50 tokens, and never less than 5.
+    """A fifth, or half of a document that is shorter than 50 tokens; less of a very short one.
 
     Without a prior of theta: a half or 50 tokens, or the whole document.
     """
@@ -112,7 +117,19 @@ def test_document_synapses_average_over_a_share_of_the_document_or_25_tokens(
     assert 1.0 / without_prior.scale == pytest.approx(plsi_window)
     plsi = EdSpikePLSI(n_topics=2, max_iter=1, random_state=0).fit(counts)
     assert plsi.trainer_.network.parameters.doc_step == without_prior
-    assert (1.0 / step.scale, step.power) == (pytest.approx(window, rel=1e-12), 0.0)
+    assert (1.0 / step.scale, step.power) == (pytest.approx(window, rel=1e-4), 0.0)
+    du = DuSpikeLDA(n_topics=2, max_iter=1, random_state=0).fit(counts[:2])
+    passes = min(window / doc_length, 0.5) if doc_length < 20 else 0.5
+    assert 1.0 / du.trainer_.algorithm.parameters.doc_step.scale == pytest.approx(passes, rel=1e-4)
+
+
+@pytest.mark.parametrize("doc_length", [1, 3, 7, 18, 19, 100])
+def test_no_vote_of_its_own_decides_a_token(doc_length):
+    """When its token comes again a vote weighs at most a 70th, in the longest window."""
+    window = short_window(doc_length, 0.5) * doc_length
+    vote = np.exp(-doc_length / window) / window
+    assert vote == pytest.approx(1 / 70) if window < doc_length / 2 else vote <= 1 / 70
+    assert (window == doc_length / 2) == (doc_length >= 19)
 
 
 STREAMING = (EdSpikeLDA, EdSpikePLSI, SemiSpikeLDA, DuSpikeLDA)
@@ -158,7 +175,7 @@ def test_an_unsmoothed_stream_keeps_its_initial_weights_as_smoothing():
 
 
 def test_a_document_of_du_spike_lda_averages_over_half_of_its_tokens():
-    model = DuSpikeLDA(n_topics=2, max_iter=1, random_state=0).fit(np.eye(3, dtype=int))
+    model = DuSpikeLDA(n_topics=2, max_iter=1, random_state=0).fit(20 * np.eye(3, dtype=int))
     step = model.trainer_.algorithm.parameters.doc_step
     numbers = (step.scale, step.offset, step.power, step.floor)
     assert [robbins_monro(n, *numbers) for n in (0, 1, 2, 50)] == [2.0] * 4  # passes
