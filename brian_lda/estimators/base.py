@@ -73,6 +73,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
     spiking: ClassVar[bool] = True  # has a network of spiking neurons beside its rate-level form
     _first_look: ClassVar[int] = FIRST_LOOK
     learn_prior: bool = False  # a parameter of the estimators that can learn lambda
+    doc_restart: int = 0  # a parameter of EdSpikePLSI
     record: Any = None  # a parameter of the estimators that have a spiking network
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -133,6 +134,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
             iterations_per_pass=self.trainer_.iterations_per_pass,
             seed=self.seed_,
             first_look=self._first_look,
+            every=self.doc_restart or 1,
         )
         self._train(convergence.max_iterations - len(self.history_), convergence)
 

@@ -7,6 +7,9 @@ what lies between two looks is as much for the network, early or late. ed-SpikeL
 before, its weights average over less than half a pass, and their noise hides that topics still
 form. Training has converged when the perplexity fell by less than `tol` of itself from one look to
 the next.
+
+Where documents begin anew (`doc_restart` of ed-SpikePLSI), they know little for some passes, and
+Phi learns from that: the perplexity goes up and comes down again. So looks are taken just before.
 """
 
 from __future__ import annotations
@@ -41,6 +44,8 @@ class Convergence:
         Of the sample.
     first_look : int
         After so many passes.
+    every : int
+        Looks come after multiples of so many passes.
     """
 
     def __init__(
@@ -52,10 +57,11 @@ class Convergence:
         iterations_per_pass: int,
         seed: int,
         first_look: int = FIRST_LOOK,
+        every: int = 1,
     ) -> None:
         self._tol, self._per_pass = tol, iterations_per_pass
         self.max_iterations = max_passes * iterations_per_pass
-        self._looks = look_passes(max_passes, first_look) if tol > 0 else ()
+        self._looks = look_passes(max_passes, first_look, every) if tol > 0 else ()
         rng = np.random.default_rng(np.random.SeedSequence([seed, 4]))
         doc_ids = rng.permutation(source.n_docs)[:SAMPLE_DOCUMENTS]
         counts = source.rows(doc_ids)
@@ -85,10 +91,10 @@ class Convergence:
             record["stopped"] = f"reached the bound of {passes} passes"
 
 
-def look_passes(max_passes: int, first_look: int = FIRST_LOOK) -> tuple[int, ...]:
+def look_passes(max_passes: int, first_look: int = FIRST_LOOK, every: int = 1) -> tuple[int, ...]:
     """After which passes the objective is looked at."""
-    looks, passes = [], first_look
-    while passes <= max_passes:
-        looks.append(passes)
-        passes = max(math.ceil(LOOK_RATIO * passes), passes + 1)
+    looks, passes = [], float(first_look)
+    while (look := math.ceil(passes / every) * every) <= max_passes:
+        looks.append(look)
+        passes = max(LOOK_RATIO * look, look + 1)
     return tuple(looks)

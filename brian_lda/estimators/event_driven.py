@@ -39,7 +39,6 @@ class EventDrivenModel(TopicModel):
 
     _twin: ClassVar[type[EventDrivenTwin]]
     _first_look = round(EVENT_FORGETTING / 2)  # passes: weights then average over half a pass
-    doc_restart: int = 0  # a parameter of EdSpikePLSI
 
     def _lamda(self) -> np.ndarray | None:
         raise NotImplementedError

@@ -121,7 +121,7 @@ def test_a_forgotten_prior_is_found(monkeypatch):
     rare_words = Corpus(counts, [f"w{i}" for i in range(60)])
     wrong = changed(ed_spike_lda, ("w*g_post + varphi_pre*s_alpha_post", "w*g_post"))
     monkeypatch.setattr(event_driven, "model_for", lambda name, parameters: wrong)
-    found = compare_twins(MODELS["ed_spike_lda"], rare_words, **FEW, law_tokens=1000)
+    found = compare_twins(MODELS["ed_spike_lda"], rare_words, **FEW, law_tokens=2000)
     assert found.laws[1].p < BROKEN and found.verdict == "DIFFER"  # it has no effect at first
 
 

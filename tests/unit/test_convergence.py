@@ -59,6 +59,7 @@ def test_it_looks_at_whole_passes_a_fifth_apart():
     assert look_passes(58) == (27, 33, 40, 48, 58)
     assert look_passes(26) == ()
     assert look_passes(200, first_look=80) == (80, 96, 116, 140, 168)
+    assert look_passes(200, first_look=75, every=10) == (80, 100, 120, 150, 180)
     history = run([0.1, 0.2, 0.4, 0.8], tol=0.01, max_passes=48)
     looked = [r["iteration"] for r in history if "training_perplexity" in r]
     assert looked == [3 * 27, 3 * 33, 3 * 40, 3 * 48]
@@ -99,6 +100,8 @@ def test_a_fit_without_max_iter_ends_by_itself(estimator, bars):
     assert per_pass == (60 if hasattr(model, "batch_size") else 1)  # mini-batches of one document
     looks = [r for r in model.history_ if "training_perplexity" in r]
     expected = look_passes(200, 80) if token_by_token else look_passes(100)
+    if estimator is EdSpikePLSI:  # just before documents begin anew
+        expected = (80, 100, 120, 150, 180)
     assert [r["iteration"] // per_pass for r in looks] == list(expected[: len(looks)])
     falls = [
         1 - after["training_perplexity"] / before["training_perplexity"]
