@@ -187,11 +187,15 @@ def spiking_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
     ]
 
 
-def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
-    """SpikeCGS, ed-SpikePLSI, du- and semi-SpikeLDA and their twins: cost of one race.
+def other_networks(n_tokens: int) -> tuple[dict[str, list[Callable[[], Any]]], dict[str, int]]:
+    """SpikeCGS, ed-SpikePLSI, du- and semi-SpikeLDA, in spikes and as twins.
 
-    The twins run on one thread. Mini-batches of 64 documents, T = 5: a token takes part in 10
-    (du) or 11 (semi) races.
+    Mini-batches of 64 documents, T = 5: a token takes part in 10 (du) or 11 (semi) races.
+
+    Returns
+    -------
+    dict, dict
+        What to time, in spikes and at rate level, and how many races that is.
     """
     from brian_lda.simulation import (
         DuSpikeLDASpiking,
@@ -202,7 +206,8 @@ def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
 
     K, V, D = SPIKING_SHAPES[0]
     words, docs = generated_tokens(n_tokens, V, D)
-    calls, races = {}, {}
+    calls: dict[str, list[Callable[[], Any]]] = {}
+    races: dict[str, int] = {}
     sizes = {"n_topics": K, "n_words": V, "n_docs": D}
     priors = {"doc_topic_prior": LAMBDA, "topic_word_prior": VARPHI}
     pair = [
@@ -234,11 +239,18 @@ def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
             topic_word_prior=WORD_PRIOR,
             local_iterations=5,
             word_step=batch_word_step(K, V, n_tokens),
-            doc_step=delayed_doc_step(),
+            doc_step=delayed_doc_step(n_tokens / D),
         )
         twins = [kind(parameters, V, seed=0, n_training_tokens=n_tokens) for kind in pair]
         calls[name] = [partial(twin.update, counts) for twin in twins]
         races[name] = sweeps * int(counts.sum())
+    return calls, races
+
+
+def other_networks_costs(n_tokens: int, repeats: int) -> list[dict[str, Any]]:
+    """Cost of one race of `other_networks`; the twins run on one thread."""
+    calls, races = other_networks(n_tokens)
+    K, V, D = SPIKING_SHAPES[0]
     rows, threads = [], numba.get_num_threads()
     numba.set_num_threads(1)
     try:
@@ -303,6 +315,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     results: dict[str, Any] = {"n_topics": options.topics, "versions": versions(), "corpora": {}}
     results["spiking"], results["many_topics"] = [], []
+
+    def keep() -> None:
+        if options.json:
+            write_json(options.json, results)
+
     try:
         for name in options.corpora if options.corpora != ["none"] else []:
             corpus, n_topics = corpus_and_topics(name, options.topics, options.data_dir)
@@ -321,16 +338,17 @@ def main(arguments: list[str] | None = None) -> int:
                     for n in options.threads
                 ],
             }
+            keep()
         if options.spiking_tokens:
             results["spiking"] = spiking_costs(options.spiking_tokens, repeats=8)
             results["spiking"] += other_networks_costs(options.spiking_tokens, repeats=5)
+            keep()
         if options.many_topics:
             kos = holdout_split(load_corpus("kos", data_dir=options.data_dir), seed=0).train
             results["many_topics"] = many_topics_costs(
                 kos, options.many_topics, sweeps=options.repeats, passes=2
             )
-        if options.json:
-            write_json(options.json, results)
+            keep()
     except BrianLDAError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
