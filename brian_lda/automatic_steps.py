@@ -89,7 +89,7 @@ def event_doc_step(mean_doc_length: float, *, smoothed: bool) -> RobbinsMonro:
     """
     window, least = EVENT_DOC_WINDOW * mean_doc_length, EVENT_DOC_TOKENS
     most = short_window(mean_doc_length, EVENT_DOC_MOST) * mean_doc_length
-    if not smoothed:  # documents begin anew before their own votes count
+    if not smoothed:  # there documents begin anew instead (`doc_restart`)
         window, least = UNSMOOTHED_DOC_WINDOW * mean_doc_length, UNSMOOTHED_DOC_TOKENS
         most = UNSMOOTHED_DOC_MOST * mean_doc_length
     return RobbinsMonro(scale=1.0 / min(max(window, least), most), power=0.0)

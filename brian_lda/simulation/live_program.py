@@ -31,9 +31,9 @@ from brian_lda.simulation.shared_memory import SharedMemory
 logger = logging.getLogger(__name__)
 
 MOST_ALIVE = 16  # idle programs of one process; what runs is never ended
+MEMORY = "BRIAN_LDA_MEMORY"  # tells the program its descriptor
 # Synapses are read at random places of arrays of many megabytes: glibc's large pages spare the
 # address look-ups (8 % at V = 69 060). Other C libraries ignore the variable.
-MEMORY = "BRIAN_LDA_MEMORY"  # tells the program its descriptor
 HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 _registry = threading.Lock()
