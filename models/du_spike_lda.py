@@ -238,7 +238,7 @@ def build(
             np.full(n_topics, 1.1),
             word_step=batch_word_step(n_topics, n_words, int(N_d.sum()), DELAYED_FADING),
             topic_word_prior=WORD_PRIOR,
-            doc_step=delayed_doc_step(float(N_d.mean())),
+            doc_step=delayed_doc_step(max(float(N_d.mean()), 1.0)),
         )
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
     M__alpha = rng.normal(1.0, 1.0, (n_topics, n_words))  # appendix "Network initialization"
