@@ -226,6 +226,10 @@ class BatchParameters:
         Step of M^beta of du-SpikeLDA. RobbinsMonro moves it with each token; eta and n count in
         passes through the document. RMSProp, the paper's, moves it once a local iteration.
     integrator : {"flow", "euler"}
+    exclude_own_votes : bool
+        semi-SpikeLDA, ours: a token is raced without its own votes of earlier passes
+        (`brian_lda.own_votes`). Takes RobbinsMonro as `word_step`, the flow, and a prior on Phi;
+        without them, and in the paper's network, nothing is taken out.
     """
 
     n_topics: int
@@ -235,6 +239,7 @@ class BatchParameters:
     word_step: BatchStepRule = field(default_factory=RobbinsMonro)
     doc_step: BatchStepRule = field(default_factory=RobbinsMonro)
     integrator: str = "flow"
+    exclude_own_votes: bool = False
 
     def __post_init__(self) -> None:
         check_n_topics(self.n_topics)
@@ -249,6 +254,12 @@ class BatchParameters:
         )
         _check_rule("word_step", self.word_step, BatchStepRule)
         _check_rule("doc_step", self.doc_step, BatchStepRule)
+        _require(
+            isinstance(self.exclude_own_votes, (bool, np.bool_)),
+            "exclude_own_votes",
+            "True or False",
+            self.exclude_own_votes,
+        )
         check_word_prior(self.topic_word_prior)
         lamda = dirichlet_vector(self.doc_topic_prior, self.n_topics, "doc_topic_prior")
         lamda.setflags(write=False)

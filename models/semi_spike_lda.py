@@ -34,6 +34,11 @@ Deviations from the paper
   share for a mini-batch is added to N_zw and N_z, as (lambda - 1)/N_d is to the spike in M^beta of
   ed-SpikeLDA. The flow then climbs the likelihood with a Dirichlet prior on Phi
   (`docs/smoothing.md`).
+- The race does not see the token's own votes of earlier passes either: of the old topic's w, own_z
+  is left out, at most what votes have brought (`brian_lda.own_votes`). Collapsed Gibbs sampling
+  [Alg. 2] does so with its counts. `own` and `vote` are told by the host, as the share of the prior
+  is; a neuron could find them from its own spikes and the number of passes. With both at 0
+  (`exclude_own_votes=False`) it is Alg. 4.
 - The step s_z is the sum of the Robbins-Monro steps of the N_z/T spikes: the batch moves as far as
   its spikes one by one would.
 """
@@ -100,6 +105,9 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         prior_share : 1 (shared, constant)   # of varphi, for this mini-batch: T n/N
         prior_spikes : 1 (shared, constant)  # ... times the sum of varphi over words
         n_kept : 1 (shared, constant)        # T
+        vote : 1 (constant)                  # weight in w of one vote a pass
+        own : 1 (constant)                   # ... of a token's votes of earlier passes
+        own_here : 1                         # own, if this is the token's old topic
         s : 1                                # step of this mini-batch
         left : 1                             # exp(-s): what it leaves of w
         gain : 1                             # (1 - exp(-s))/N_z_batch: what a count adds
@@ -128,7 +136,10 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         name=f"{prefix}topics_forget",
     )
     topics.run_regularly(
-        "h_old = int(i == z_old)*negative",  # the old topic neuron fires
+        """
+        h_old = int(i == z_old)*negative     # the old topic neuron fires
+        own_here = own*int(i == z_old)       # in all ticks of the token
+        """,
         when="recall",
         order=1,
         name=f"{prefix}topics_recall",
@@ -168,7 +179,8 @@ def wire(sizes: Sizes, inhibition: Inhibition | None = None, prefix: str = "") -
         N_zw : integer                       # eligibility: kept winners of this synapse
         """,
         on_pre={
-            "excite": "rate_post = w",        # Alg. 1 line 5
+            # Alg. 1 line 5, without own votes
+            "excite": "rate_post = w - clip(w - varphi_pre*vote_post, 0, own_here_post)",
             "count": "N_zw += h_post*counting_post",
         },
         on_post={
@@ -292,11 +304,18 @@ def constants(
     """
     return {
         "words.varphi": varphi,
+        "topics.vote": 0.0,  # until `votes` says more
+        "topics.own": 0.0,
         "topics.n_kept": float(parameters.local_iterations),
         "topics.prior_share": prior_share,
         "topics.prior_spikes": prior_share * float(varphi.sum()),
         **parameters.word_step.brian_values("topics", "alpha"),
     }
+
+
+def votes(vote: np.ndarray, own: np.ndarray) -> dict[str, np.ndarray | float]:
+    """The same for what a token's own votes weigh, [topic] (`brian_lda.own_votes`)."""
+    return {"topics.vote": vote, "topics.own": own}
 
 
 def fresh_documents(

@@ -240,6 +240,7 @@ def other_networks(n_tokens: int) -> tuple[dict[str, list[Callable[[], Any]]], d
             local_iterations=5,
             word_step=batch_word_step(K, V, n_tokens),
             doc_step=delayed_doc_step(n_tokens / D),
+            exclude_own_votes=name == "semi-SpikeLDA",
         )
         twins = [kind(parameters, V, seed=0, n_training_tokens=n_tokens) for kind in pair]
         calls[name] = [partial(twin.update, counts) for twin in twins]

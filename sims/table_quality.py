@@ -66,6 +66,7 @@ def models(n_topics: int, paper_passes: int) -> dict[str, TopicModel]:
         "sgmcmc": StochasticGradientMCMCLDA(n_topics=n_topics),
         "svi": StochasticVariationalLDA(n_topics=n_topics),
         "ed-spike-lda-unsmoothed": EdSpikeLDA(n_topics=n_topics, topic_word_prior=0.0),
+        "semi-spike-lda-own-votes": SemiSpikeLDA(n_topics=n_topics, exclude_own_votes=False),
         "semi-spike-lda-unsmoothed": SemiSpikeLDA(n_topics=n_topics, topic_word_prior=0.0),
         "semi-spike-lda-paper": SemiSpikeLDA(
             n_topics=n_topics, max_iter=1000, batch_size=64, **paper_rule("semi_spike_lda")

@@ -43,6 +43,7 @@ class MiniBatchModel(TopicModel):
     _twin: ClassVar[type[MiniBatchReference]]
     _spiking_name: ClassVar[str]
     _fading: ClassVar[float] = BATCH_FADING
+    exclude_own_votes: bool = False  # takes a memory of assignments, which semi-SpikeLDA has
 
     def _algorithm(
         self, word_step: BatchStepRule, source: Corpus | TokenStore, seed: int
@@ -94,6 +95,7 @@ class MiniBatchModel(TopicModel):
             word_step=word_step,
             doc_step=self.doc_step or delayed_doc_step(mean_length),
             integrator=self.integrator,
+            exclude_own_votes=self.exclude_own_votes,
         )
 
     def _make_trainer(
@@ -157,7 +159,7 @@ class MiniBatchModel(TopicModel):
         self.trainer_.prior = prior
         varphi_sum = word_prior_vector(self.topic_word_prior, X.n_words).sum()
         n_tokens = stream_corpus_size(tokens_before + X.n_tokens, self.n_topics, varphi_sum)
-        algorithm.set_corpus_size(n_tokens)
+        algorithm.set_stream_size(n_tokens)
         with self._threads():
             self._train(self.trainer_.iterations_per_pass)
         return self

@@ -47,6 +47,10 @@ class SemiSpikeLDA(MiniBatchModel):
         Step of M^alpha. The paper's is `RMSProp(eta=0.5)` with integrator="euler"; the default is
         chosen for the corpus (`automatic_steps`).
     integrator : {"flow", "euler"}
+    exclude_own_votes : bool
+        Race a token without the votes for its last topic that it has left in Phi in earlier passes
+        (ours, `brian_lda.own_votes`); False is Alg. 4. Without effect on a stream, without a prior
+        on Phi, and with the paper's steps.
     n_jobs : int, optional
         Threads (-1: all cores); the result does not depend on it. Default: numba's setting.
     backend : {"rate", "brian2"}
@@ -87,6 +91,7 @@ class SemiSpikeLDA(MiniBatchModel):
         local_iterations: int = 5,
         word_step: BatchStepRule | None = None,
         integrator: str = "flow",
+        exclude_own_votes: bool = True,
         n_jobs: int | None = None,
         backend: str = "rate",
         brian2_options: dict[str, Any] | None = None,
@@ -105,6 +110,7 @@ class SemiSpikeLDA(MiniBatchModel):
         self.local_iterations = local_iterations
         self.word_step = word_step
         self.integrator = integrator
+        self.exclude_own_votes = exclude_own_votes
         self.n_jobs = n_jobs
         self.backend = backend
         self.brian2_options = brian2_options

@@ -46,9 +46,9 @@ class DuSpikeLDAReference(MiniBatchReference):
         super().__init__(parameters, n_words, **arguments)
 
     def _infer(
-        self, batch: BatchTokens, rates: np.ndarray, key: np.random.SeedSequence
+        self, batch: BatchTokens, seen: tuple[np.ndarray, ...], key: np.random.SeedSequence
     ) -> np.ndarray:
-        K = self.parameters.n_topics
+        (rates,), K = seen, self.parameters.n_topics
         prior = np.zeros(padded(K))
         prior[:K] = self.parameters.doc_topic_prior - 1.0
         per_thread = np.zeros((get_num_threads(), *rates.shape), np.int32)
@@ -60,8 +60,13 @@ class DuSpikeLDAReference(MiniBatchReference):
         return per_thread.sum(axis=0, dtype=np.int32)
 
     def _follow(
-        self, rates: np.ndarray, doc: np.ndarray, winners: np.ndarray, M__beta: np.ndarray
+        self,
+        seen: tuple[np.ndarray, ...],
+        doc: np.ndarray,
+        winners: np.ndarray,
+        M__beta: np.ndarray,
     ) -> np.ndarray:
+        (rates,) = seen
         K, prior = self.parameters.n_topics, self.parameters.doc_topic_prior - 1.0
         rule, is_flow = self.parameters.doc_step.kernel_rule, self.parameters.integrator == "flow"
         N_d = np.bincount(doc, minlength=len(M__beta))

@@ -35,9 +35,9 @@ class MiniBatchLearner:
         """One mini-batch of documents [doc, word]; what is returned is up to the twin."""
         raise NotImplementedError
 
-    def set_corpus_size(self, n_training_tokens: float) -> None:
-        """A pass has so many tokens."""
-        self.words.set_corpus_size(n_training_tokens)
+    def set_stream_size(self, n_training_tokens: float) -> None:
+        """A pass is as long as so many tokens, and no document will come again in another."""
+        self.words.set_stream_size(n_training_tokens)
 
     @property
     def phi(self) -> np.ndarray:
@@ -57,8 +57,14 @@ class MiniBatchLearner:
 class MiniBatchReference(MiniBatchLearner):
     """Base of the rate-level algorithms with delayed updates; not used by itself."""
 
+    def seen(self, words: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What topic neurons see of these words: the arrays [len(words), padded topics], first
+        of all the rates (`WordWeights.rates`), that `_infer` needs.
+        """
+        return (self.words.rates(words),)
+
     def _infer(
-        self, batch: BatchTokens, rates: np.ndarray, key: np.random.SeedSequence
+        self, batch: BatchTokens, seen: tuple[np.ndarray, ...], key: np.random.SeedSequence
     ) -> np.ndarray:
         """N_zw [batch word, padded topic] over the T counted local iterations."""
         raise NotImplementedError
@@ -71,7 +77,7 @@ class MiniBatchReference(MiniBatchLearner):
         batch = batch_tokens(counts)
         N_zw = None
         if batch.n_tokens:
-            N_zw = self._infer(batch, self.words.rates(batch.words), self.next_key())
+            N_zw = self._infer(batch, self.seen(batch.words), self.next_key())
         self.learn(batch.words, N_zw, batch.n_docs)
 
     def follow(
@@ -97,18 +103,23 @@ class MiniBatchReference(MiniBatchLearner):
         K = self.parameters.n_topics
         word = np.repeat(batch.local_word, batch.count)
         doc = np.repeat(np.arange(batch.n_docs), np.diff(batch.first_token))
-        rates = self.words.rates(batch.words)
-        p = self._follow(rates[:, :K].astype(np.float64)[word], doc, winners, M__beta)
+        seen = self.seen(batch.words)
+        of_tokens = tuple(each[word, :K].astype(np.float64) for each in seen if each.size)
+        p = self._follow(of_tokens, doc, winners, M__beta)
         kept = winners[-self.parameters.local_iterations :]
-        N_zw = np.zeros(rates.shape, np.int32)
+        N_zw = np.zeros(seen[0].shape, np.int32)
         np.add.at(N_zw, (np.broadcast_to(word, kept.shape), kept), 1)
         self.learn(batch.words, N_zw, batch.n_docs)
         return p / p.sum(axis=2, keepdims=True)
 
     def _follow(
-        self, rates: np.ndarray, doc: np.ndarray, winners: np.ndarray, M__beta: np.ndarray
+        self,
+        seen: tuple[np.ndarray, ...],
+        doc: np.ndarray,
+        winners: np.ndarray,
+        M__beta: np.ndarray,
     ) -> np.ndarray:
-        """exp(u) [sweep, token, topic] up to a factor; `rates` [token, topic] is exp M^alpha."""
+        """exp(u) [sweep, token, topic] up to a factor; `seen` [token, topic] as in `seen`."""
         raise NotImplementedError
 
     def next_key(self) -> np.random.SeedSequence:
@@ -136,7 +147,7 @@ def infer_counts(
     algorithm: type[MiniBatchReference],
     parameters: BatchParameters,
     batch: BatchTokens,
-    rates: np.ndarray,
+    seen: tuple[np.ndarray, ...],
     key: np.random.SeedSequence,
 ) -> np.ndarray:
     """N_zw of documents in a process that holds them, but not M^alpha.
@@ -149,10 +160,10 @@ def infer_counts(
     batch : BatchTokens
         Document d draws from substream d of `key`: the documents of a mini-batch must keep their
         places, those that others hold being empty here.
-    rates : float32 array [batch word, padded topic]
-        `WordWeights.rates` of the batch's words.
+    seen : tuple of float32 array [batch word, padded topic]
+        What `MiniBatchReference.seen` says of the batch's words.
     key : SeedSequence
     """
     without_weights = algorithm.__new__(algorithm)
     without_weights.parameters = parameters
-    return without_weights._infer(batch, rates, key)
+    return without_weights._infer(batch, seen, key)

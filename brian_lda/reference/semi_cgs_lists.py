@@ -73,14 +73,19 @@ def new_list(n_topics, n_tokens):
 
 
 @njit(cache=True, fastmath={"nsz", "arcp", "contract", "reassoc"})
-def sweep_list(local_word, count, rates, lamda, prior_sums, is_first, topic_list, z, stream):
+def sweep_list(local_word, count, rates, left, lamda, prior_sums, is_first, topic_list, z, stream):
     """One sweep of semi-CGS over a document, as `semi_spike_lda.sweep_document` does.
+
+    What the token's own votes take from its last topic is taken by rejection: where that topic
+    wins, it wins with the probability `left` only; else the token is raced again.
 
     `topic_list` is that of `new_list`: how many topics are listed, which, how many tokens each has
     (0 in the rest of the last block), where a topic stands (-1: nowhere), and two scratch arrays.
     """
     n_listed, topic, C_z, place, rate, in_block = topic_list
     one, none = np.float32(1.0), np.float32(0.0)
+    is_left = left.shape[0] > 0 and not is_first
+    scratch = np.empty(BLOCK, np.float32)
     n, i = n_listed[0], 0
     for j in range(local_word.shape[0]):
         phi, of_prior = rates[local_word[j]], prior_sums[j]
@@ -102,22 +107,24 @@ def sweep_list(local_word, count, rates, lamda, prior_sums, is_first, topic_list
                     rate[k] = phi[topic[k]] * C_z[k]
                 in_block[b] = block_sum(rate, b * BLOCK)
                 listed_total += in_block[b]
-            target = np.float32(uniform(stream)) * (listed_total + prior_total)
-            if target < listed_total:
-                b = 0
-                while b < n_blocks - 1 and target >= in_block[b]:
-                    target -= in_block[b]
-                    b += 1
-                at = min(winner_in_block(rate, b * BLOCK, target), n - 1)
-                new = topic[at]
-            else:
-                target -= listed_total
-                new = _draw_from_prior(phi, lamda, of_prior, target, place.shape[0], rate)
-                at = place[new]
-                if at < 0:
-                    at = n
-                    topic[at], place[new] = new, at
-                    n += 1
+            while True:
+                target = np.float32(uniform(stream)) * (listed_total + prior_total)
+                if target < listed_total:
+                    b = 0
+                    while b < n_blocks - 1 and target >= in_block[b]:
+                        target -= in_block[b]
+                        b += 1
+                    new = topic[min(winner_in_block(rate, b * BLOCK, target), n - 1)]
+                else:
+                    target -= listed_total
+                    new = _draw_from_prior(phi, lamda, of_prior, target, place.shape[0], scratch)
+                if not (is_left and new == z[i]) or uniform(stream) < left[local_word[j], new]:
+                    break
+            at = place[new]
+            if at < 0:
+                at = n
+                topic[at], place[new] = new, at
+                n += 1
             C_z[at] += one  # tau_2: positive phase
             z[i] = new
             i += 1

@@ -26,6 +26,7 @@ from numba import njit
 
 from brian_lda.errors import DivergenceError
 from brian_lda.initial_weights import word_prior_vector
+from brian_lda.own_votes import excludes_own_votes, own_votes
 from brian_lda.parameters import BatchParameters
 from brian_lda.reference.activation import padded
 from brian_lda.step_rules import RobbinsMonro
@@ -62,11 +63,12 @@ class WordWeights:
         self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
         self._v = None if parameters.word_step.per_neuron else np.zeros_like(self._q)
         self.n_spikes = np.zeros(K)
-        self.set_corpus_size(n_training_tokens)
-
-    def set_corpus_size(self, n_training_tokens: float) -> None:
-        """A pass has so many tokens."""
         self._n_training_tokens = max(n_training_tokens, 1.0)
+        self._is_stream = False
+
+    def set_stream_size(self, n_training_tokens: float) -> None:
+        """A pass is as long as so many tokens, and no document will come again in another."""
+        self._n_training_tokens, self._is_stream = max(n_training_tokens, 1.0), True
 
     @property
     def M__alpha(self) -> np.ndarray:
@@ -97,6 +99,18 @@ class WordWeights:
         a factor common to all topics, and float32 must not underflow.
         """
         return _rates(self._q, self._a, self._b, self._varphi, words)
+
+    def left_of_rates(self, words: np.ndarray) -> np.ndarray:
+        """What is left of each of these rates without a token's own votes (`own_votes`), a factor.
+
+        float32 [len(words), padded topics]; [0, 0] where nothing is ever taken out.
+        """
+        if self._is_stream or not excludes_own_votes(self.parameters):
+            return np.zeros((0, 0), np.float32)
+        vote, own = own_votes(
+            self.parameters, self.n_spikes, self._n_training_tokens, self._varphi.sum()
+        )
+        return _left_of_rates(self._q, self._a, self._b, self._varphi, words, vote, own)
 
     def update(self, words: np.ndarray, N_zw: np.ndarray, n_docs: int, n_kept: int) -> None:
         """One update from the counts of a mini-batch.
@@ -231,6 +245,19 @@ def _rates(q, a, b, varphi, words):
         else:
             out[i, :n_topics] = 1.0
     return out
+
+
+@njit(cache=True, error_model="numpy")
+def _left_of_rates(q, a, b, varphi, words, vote, own):
+    left = np.ones((words.shape[0], q.shape[1]), np.float32)
+    decay = np.exp(-a)
+    for i in range(words.shape[0]):
+        w = words[i]
+        for z in range(b.shape[0]):
+            p = q[w, z] * decay[z] + varphi[w] * b[z]
+            taken = min(max(p - varphi[w] * vote[z], 0.0), own[z])
+            left[i, z] = 1.0 - taken / p if taken > 0.0 else 1.0
+    return left
 
 
 @njit(cache=True)

@@ -11,6 +11,7 @@ from scipy import sparse
 from brian_lda.circuit.circuit import Sizes
 from brian_lda.constraints import NO_WINNER
 from brian_lda.initial_weights import word_prior_vector
+from brian_lda.own_votes import excludes_own_votes, own_votes
 from brian_lda.parameters import BatchParameters, require_map_prior
 from brian_lda.simulation.model_choice import model_for, require_countable
 from brian_lda.simulation.recording import Recording, Spikes
@@ -70,7 +71,7 @@ class MiniBatchSpiking:
         self.parameters, self.seed, self.n_updates = parameters, seed, 0
         model = model_for(self._name, parameters)
         self._varphi = word_prior_vector(parameters.topic_word_prior, n_words)
-        self.set_corpus_size(n_training_tokens)
+        self._n_training_tokens, self._is_stream = max(n_training_tokens, 1.0), False
         self.documents_swapped = 0
         self._n_docs = 1  # of the latest mini-batch; the network may have more document neurons
         rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
@@ -91,9 +92,9 @@ class MiniBatchSpiking:
         others = [self.network.stand_in() for _ in range(n_circuits - 1)]
         self.circuits: Circuits | None = LocalCircuits(others) if others else None
 
-    def set_corpus_size(self, n_training_tokens: float) -> None:
-        """A pass has so many tokens."""
-        self._n_training_tokens = max(n_training_tokens, 1.0)
+    def set_stream_size(self, n_training_tokens: float) -> None:
+        """A pass is as long as so many tokens, and no document will come again in another."""
+        self._n_training_tokens, self._is_stream = max(n_training_tokens, 1.0), True
 
     @property
     def spikes(self) -> Spikes | None:
@@ -259,6 +260,14 @@ class SemiSpikeLDASpiking(MiniBatchSpiking):
         cells = docs[heard] * K + last[heard]
         self.C_zd = np.bincount(cells, minlength=counts.shape[0] * K).reshape(-1, K)
         return winners
+
+    def _begin_batch(self, counts: sparse.csr_array) -> np.ndarray:
+        heard = super()._begin_batch(counts)
+        if excludes_own_votes(self.parameters) and not self._is_stream:
+            n_spikes, varphi_sum = self.network.known("n_spikes"), self._varphi.sum()
+            found = own_votes(self.parameters, n_spikes, self._n_training_tokens, varphi_sum)
+            self.network.constants |= self._model.votes(*found)
+        return heard
 
     @property
     def lamda(self) -> np.ndarray:

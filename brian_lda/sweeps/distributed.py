@@ -173,8 +173,8 @@ class DataParallelTrainer(MiniBatchTrainer[MiniBatchReference]):
         counts = []
         for (documents, _), words in zip(shards, all_words, strict=True):
             # The rates travel with the task: data put on one worker would be lost with it.
-            rates = algorithm.words.rates(words)
-            counts.append(self._client.submit(_infer, documents, rates, *law, pure=False))
+            seen = algorithm.seen(words)
+            counts.append(self._client.submit(_infer, documents, seen, *law, pure=False))
         self._ahead = self._read_next()  # while the workers infer
         all_counts = self._client.gather(counts)
         n_docs = sum(found[0] for found in all_counts)
@@ -240,7 +240,7 @@ def _words(documents: tuple[int, BatchTokens]) -> np.ndarray:
 
 def _infer(
     documents: tuple[int, BatchTokens],
-    rates: np.ndarray,
+    seen: tuple[np.ndarray, ...],
     algorithm: type[MiniBatchReference],
     parameters: BatchParameters,
     key: np.random.SeedSequence,
@@ -248,5 +248,5 @@ def _infer(
     """Number of documents, of tokens, and N_zw of a shard."""
     n_docs, batch = documents
     if not batch.n_tokens:
-        return n_docs, 0, np.zeros(rates.shape, np.int32)
-    return n_docs, batch.n_tokens, infer_counts(algorithm, parameters, batch, rates, key)
+        return n_docs, 0, np.zeros(seen[0].shape, np.int32)
+    return n_docs, batch.n_tokens, infer_counts(algorithm, parameters, batch, seen, key)

@@ -85,6 +85,7 @@ def semi_costs(corpus: Corpus, n_topics: int, passes: int) -> dict[str, Any]:
     parameters = BatchParameters(
         n_topics=n_topics, doc_topic_prior=np.full(n_topics, LAMBDA), topic_word_prior=WORD_PRIOR,
         local_iterations=T, word_step=batch_word_step(n_topics, corpus.n_words, corpus.n_tokens),
+        exclude_own_votes=True,
     )  # fmt: skip
     ours = SemiSpikeLDAReference(
         parameters, corpus.n_words, seed=0, n_training_tokens=corpus.n_tokens
@@ -95,9 +96,9 @@ def semi_costs(corpus: Corpus, n_topics: int, passes: int) -> dict[str, Any]:
         for documents in document_batches(corpus, BATCH_SIZE, n):
             start = time.process_time()
             batch = batch_tokens(documents.counts)
-            rates, key = ours.words.rates(batch.words), ours.next_key()
+            seen, key = ours.seen(batch.words), ours.next_key()
             before = time.process_time()
-            N_zw = infer_counts(SemiSpikeLDAReference, parameters, batch, rates, key)
+            N_zw = infer_counts(SemiSpikeLDAReference, parameters, batch, seen, key)
             drawing += time.process_time() - before
             ours.learn(batch.words, N_zw, batch.n_docs)
             seconds += time.process_time() - start

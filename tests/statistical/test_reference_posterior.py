@@ -37,7 +37,12 @@ from brian_lda.reference.document_batch import batch_tokens
 from brian_lda.reference.mean_limit import SemiMeanLimit
 from brian_lda.reference.random_streams import new_stream, uniform
 from brian_lda.reference.semi_cgs_lists import new_list, sums_of_prior, sweep_list
-from brian_lda.reference.semi_spike_lda import count_winners, semi_cgs_counts, sweep_document
+from brian_lda.reference.semi_spike_lda import (
+    NOTHING_TAKEN,
+    count_winners,
+    semi_cgs_counts,
+    sweep_document,
+)
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.reference.word_lists import WordLists
 from brian_lda.reference.word_table import WordTable
@@ -262,7 +267,9 @@ def _semi_chains(n_chains, n_sweeps, words, rates, lamda, K, seed):
     for c in range(n_chains):
         C_z, rate = np.zeros(width, np.float32), np.empty(width, np.float32)
         for s in range(n_sweeps + 1):
-            sweep_document(words, count, rates, lamda, K, s == 0, C_z, found[c], rate, stream)
+            sweep_document(
+                words, count, rates, NOTHING_TAKEN, lamda, K, s == 0, C_z, found[c], rate, stream
+            )
             if s > 0:
                 count_winners(words, count, found[c], counted)
     return found, counted
@@ -279,7 +286,18 @@ def _semi_list_chains(n_chains, n_sweeps, words, rates, lamda, K, seed, prior_sh
     for c in range(n_chains):
         topics = new_list(K, words.shape[0])
         for s in range(n_sweeps + 1):
-            sweep_list(words, count, rates, lamda, prior_sums, s == 0, topics, found[c], stream)
+            sweep_list(
+                words,
+                count,
+                rates,
+                NOTHING_TAKEN,
+                lamda,
+                prior_sums,
+                s == 0,
+                topics,
+                found[c],
+                stream,
+            )
             if s > 0:
                 count_winners(words, count, found[c], counted)
     return found, counted

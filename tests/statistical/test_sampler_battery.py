@@ -40,7 +40,7 @@ from brian_lda.parameters import BatchParameters, EventDrivenParameters
 from brian_lda.reference.collapsed_gibbs import CollapsedGibbs
 from brian_lda.reference.random_streams import new_stream
 from brian_lda.reference.semi_cgs_lists import new_list, sums_of_prior, sweep_list
-from brian_lda.reference.semi_spike_lda import sweep_document
+from brian_lda.reference.semi_spike_lda import NOTHING_TAKEN, sweep_document
 from brian_lda.reference.spike_cgs import SpikeCGSReference
 from brian_lda.simulation import (
     DuSpikeLDASpiking,
@@ -97,7 +97,9 @@ def _semi_chains(w, sweeps, rates, lamda, K, stream, draws):
         z, is_first = np.empty(w.shape[1], np.int32), True
         for j in range(sweeps.shape[0]):
             for _ in range(sweeps[j]):
-                sweep_document(w[i], count, rates, lamda, K, is_first, C_z, z, rate, stream)
+                sweep_document(
+                    w[i], count, rates, NOTHING_TAKEN, lamda, K, is_first, C_z, z, rate, stream
+                )
                 is_first = False
             draws[i, j] = z
 
@@ -110,7 +112,18 @@ def _semi_list_chains(w, sweeps, rates, lamda, K, stream, draws):
         z, is_first = np.empty(w.shape[1], np.int32), True
         for j in range(sweeps.shape[0]):
             for _ in range(sweeps[j]):
-                sweep_list(w[i], count, rates, lamda, prior_sums, is_first, topics, z, stream)
+                sweep_list(
+                    w[i],
+                    count,
+                    rates,
+                    NOTHING_TAKEN,
+                    lamda,
+                    prior_sums,
+                    is_first,
+                    topics,
+                    z,
+                    stream,
+                )
                 is_first = False
             draws[i, j] = z
 

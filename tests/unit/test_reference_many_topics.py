@@ -13,7 +13,11 @@ from brian_lda.reference.document_batch import batch_tokens
 from brian_lda.reference.mini_batch import infer_counts
 from brian_lda.reference.random_streams import new_stream
 from brian_lda.reference.semi_cgs_lists import new_list, prefers_list, sums_of_prior, sweep_list
-from brian_lda.reference.semi_spike_lda import SemiSpikeLDAReference, semi_cgs_counts
+from brian_lda.reference.semi_spike_lda import (
+    NOTHING_TAKEN,
+    SemiSpikeLDAReference,
+    semi_cgs_counts,
+)
 from brian_lda.reference.word_lists import WordLists
 from brian_lda.reference.word_table import WordTable
 
@@ -148,7 +152,7 @@ def test_every_token_of_a_document_is_listed(K):
         sums = sums_of_prior(words, rates, lamda)
         np.testing.assert_allclose(sums[:, -1], rates[words] @ lamda, rtol=1e-5)  # float32
         for s in range(5):
-            sweep_list(words, count, rates, lamda, sums, s == 0, topics, z, stream)
+            sweep_list(words, count, rates, NOTHING_TAKEN, lamda, sums, s == 0, topics, z, stream)
             n_listed, topic, C_z, place, _, _ = topics
             n, counted = n_listed[0], np.bincount(z, minlength=K)
             np.testing.assert_array_equal(np.sort(topic[:n]), np.flatnonzero(counted))
@@ -206,9 +210,13 @@ def test_shards_of_a_mini_batch_add_up_bit_for_bit():
         held = np.zeros_like(counts)
         held[shard] = counts[shard]
         batch = batch_tokens(sparse.csr_array(held))
-        N_zw = infer_counts(SemiSpikeLDAReference, parameters, batch, phi[batch.words], key)
+        N_zw = infer_counts(
+            SemiSpikeLDAReference, parameters, batch, (phi[batch.words], NOTHING_TAKEN), key
+        )
         total[batch.words] += N_zw
-    N_zw = infer_counts(SemiSpikeLDAReference, parameters, whole, phi[whole.words], key)
+    N_zw = infer_counts(
+        SemiSpikeLDAReference, parameters, whole, (phi[whole.words], NOTHING_TAKEN), key
+    )
     np.testing.assert_array_equal(total[whole.words], N_zw)
 
 

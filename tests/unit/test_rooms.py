@@ -39,14 +39,16 @@ TABLE = {
     "automatic_steps": "errors step_rules parameters",
     "initial_weights": "errors step_rules parameters",
     "seen_weights": "parameters initial_weights",
+    "own_votes": "step_rules parameters",
     "files": "errors",
     "corpus": "errors",
     "circuit": f"{DATA} automatic_steps initial_weights",  # `start`: values for scripts
     "models": f"{DATA} automatic_steps initial_weights circuit",
-    "reference": f"{DATA} equal_shares external_memory initial_weights seen_weights corpus",
+    "reference": f"{DATA} equal_shares external_memory initial_weights own_votes seen_weights "
+    "corpus",
     # see NARROW
-    "simulation": f"{DATA} algorithms equal_shares external_memory initial_weights seen_weights "
-    "files corpus circuit models reference",
+    "simulation": f"{DATA} algorithms equal_shares external_memory initial_weights own_votes "
+    "seen_weights files corpus circuit models reference",
     "evaluation": "errors corpus reference",
     "plotting": "errors",
     "estimators": f"{DATA} algorithms automatic_steps available_memory cpu_time external_memory "

@@ -218,7 +218,7 @@ def first_winners(doc_step, counts):
     network = DuSpikeLDAReference(parameters, counts.shape[1], seed=0, n_training_tokens=1.0)
     network.words.M__alpha = np.zeros((2, counts.shape[1]))
     batch = batch_tokens(counts)
-    counted = network._infer(batch, network.words.rates(batch.words), network.next_key())
+    counted = network._infer(batch, network.seen(batch.words), network.next_key())
     winners = np.empty(counts.shape[1], int)
     winners[batch.words] = counted[:, :2].argmax(axis=1)
     return winners
