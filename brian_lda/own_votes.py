@@ -30,6 +30,8 @@ import numpy as np
 from brian_lda.parameters import BatchParameters
 from brian_lda.step_rules import RobbinsMonro
 
+ROUNDING = 1e-6  # spikes are added up batch by batch: a whole pass may be a little less
+
 
 def excludes_own_votes(parameters: BatchParameters) -> bool:
     """Whether own votes are taken out: asked for, and known what they weigh.
@@ -62,7 +64,7 @@ def own_votes(
     """
     nothing = np.zeros(len(n_spikes))
     passes = n_spikes.sum() / (n_training_tokens + len(n_spikes) * varphi_sum)
-    if passes < 1.0 or not excludes_own_votes(parameters):
+    if passes < 1.0 - ROUNDING or not excludes_own_votes(parameters):
         return nothing, nothing
     assert isinstance(parameters.word_step, RobbinsMonro)
     vote = np.divide(passes, n_spikes, out=np.zeros(len(n_spikes)), where=n_spikes > 0)

@@ -255,7 +255,7 @@ def _left_of_rates(q, a, b, varphi, words, vote, own):
         w = words[i]
         for z in range(b.shape[0]):
             p = q[w, z] * decay[z] + varphi[w] * b[z]
-            taken = min(max(p - varphi[w] * vote[z], 0.0), own[z])
+            taken = min(p - varphi[w] * vote[z], own[z])
             left[i, z] = 1.0 - taken / p if taken > 0.0 else 1.0
     return left
 

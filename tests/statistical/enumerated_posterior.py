@@ -93,3 +93,28 @@ def semi_posterior(words, lamda, phi):
     C_z = (all_z[:, :, None] == np.arange(len(lamda))).sum(axis=1)
     p = np.exp(np.log(phi[all_z, words]).sum(axis=1) + gammaln(C_z + lamda).sum(axis=1))
     return p / p.sum()
+
+
+def semi_chain_law(words, lamda, phi, left, n_sweeps):
+    """Law of the assignments after some sweeps from their first draws, step by step.
+
+    Where a token is raced without its own votes the next winner depends on the last, by the factor
+    `left` [topic, word]: such a chain has no posterior to begin with, but a law it has.
+    """
+    K, all_z = len(lamda), states(len(words), len(lamda))
+    law = np.ones(len(all_z))
+    for s, z in enumerate(all_z):  # the first draws, each given the tokens before it
+        for i, w in enumerate(words):
+            p = phi[:, w] * (np.bincount(z[:i], minlength=K) + lamda)
+            law[s] *= p[z[i]] / p.sum()
+    for _ in range(n_sweeps):
+        for i, w in enumerate(words):
+            before, law = law, np.zeros(len(all_z))
+            for s, z in enumerate(all_z):
+                others = np.bincount(np.delete(z, i), minlength=K)
+                p = phi[:, w] * (others + lamda)
+                p[z[i]] *= left[z[i], w]
+                law[number([[*z[:i], k, *z[i + 1 :]] for k in range(K)], K)] += (
+                    before[s] * p / p.sum()
+                )
+    return law

@@ -24,6 +24,7 @@ from enumerated_posterior import (
     collapsed_posterior,
     number,
     p_value,
+    semi_chain_law,
     semi_posterior,
 )
 from numba import njit
@@ -257,7 +258,7 @@ def test_the_samplers_themselves_fail_with_a_prior_off_by_one(kind):
 
 
 @njit
-def _semi_chains(n_chains, n_sweeps, words, rates, lamda, K, seed):
+def _semi_chains(n_chains, n_sweeps, words, rates, lamda, K, seed, left=NOTHING_TAKEN):
     """Last assignments of independent runs of the library's own sweep."""
     width = rates.shape[1]
     found = np.empty((n_chains, words.shape[0]), np.int32)
@@ -267,16 +268,16 @@ def _semi_chains(n_chains, n_sweeps, words, rates, lamda, K, seed):
     for c in range(n_chains):
         C_z, rate = np.zeros(width, np.float32), np.empty(width, np.float32)
         for s in range(n_sweeps + 1):
-            sweep_document(
-                words, count, rates, NOTHING_TAKEN, lamda, K, s == 0, C_z, found[c], rate, stream
-            )
+            sweep_document(words, count, rates, left, lamda, K, s == 0, C_z, found[c], rate, stream)
             if s > 0:
                 count_winners(words, count, found[c], counted)
     return found, counted
 
 
 @njit
-def _semi_list_chains(n_chains, n_sweeps, words, rates, lamda, K, seed, prior_share=1.0):
+def _semi_list_chains(
+    n_chains, n_sweeps, words, rates, lamda, K, seed, left=NOTHING_TAKEN, prior_share=1.0
+):
     """The same by lists of topics; a share of the prior's part below 1 is a fault."""
     found = np.empty((n_chains, words.shape[0]), np.int32)
     count = np.ones(words.shape[0], np.int32)
@@ -290,7 +291,7 @@ def _semi_list_chains(n_chains, n_sweeps, words, rates, lamda, K, seed, prior_sh
                 words,
                 count,
                 rates,
-                NOTHING_TAKEN,
+                left,
                 lamda,
                 prior_sums,
                 s == 0,
@@ -328,6 +329,26 @@ def test_semi_cgs_matches_the_enumerated_posterior(chains, document, n_sweeps):
         assert p < FAULT_P  # the test has the power to see a chain that has not converged
 
 
+@pytest.mark.parametrize("n_sweeps", (1, 4))
+@pytest.mark.parametrize("document", SEMI)
+@pytest.mark.parametrize("chains", (_semi_chains, _semi_list_chains))
+def test_without_own_votes_the_last_winner_is_raced_with_what_is_left(chains, document, n_sweeps):
+    """The exact law of the chain; of one that takes nothing out, it is not."""
+    words, lamda, phi = SEMI[document]
+    K = len(lamda)
+    left = np.random.default_rng(1).uniform(0.05, 0.6, phi.shape)
+    rates, prior = padded_rates(phi, lamda)
+    factor = np.ones(rates.shape, np.float32)
+    factor[:, :K] = left.T
+    found, _ = chains(
+        10 * N_CHAINS, n_sweeps, np.array(words, np.int32), rates, prior, K, 11, factor
+    )
+    states_found = number(found, K)
+    assert p_value(states_found, semi_chain_law(words, lamda, phi, left, n_sweeps)) > SMALLEST_P
+    nothing_taken = semi_chain_law(words, lamda, phi, np.ones(phi.shape), n_sweeps)
+    assert p_value(states_found, nothing_taken) < FAULT_P
+
+
 @pytest.mark.parametrize("document", SEMI)
 def test_semi_negative_controls_fail(document):
     words, lamda, phi = SEMI[document]
@@ -344,7 +365,15 @@ def test_a_list_that_forgets_a_part_of_the_law_fails(document):
     words, lamda, phi = SEMI[document]
     rates, prior = padded_rates(phi, lamda)
     found, _ = _semi_list_chains(
-        10 * N_CHAINS, 30, np.array(words, np.int32), rates, prior, len(lamda), 7, 0.8
+        10 * N_CHAINS,
+        30,
+        np.array(words, np.int32),
+        rates,
+        prior,
+        len(lamda),
+        7,
+        NOTHING_TAKEN,
+        0.8,
     )
     assert p_value(number(found, len(lamda)), semi_posterior(words, lamda, phi)) < FAULT_P
 

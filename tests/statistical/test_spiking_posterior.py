@@ -18,6 +18,7 @@ from enumerated_posterior import (
     collapsed_posterior,
     number,
     p_value,
+    semi_chain_law,
     semi_posterior,
 )
 from scipy import sparse, stats
@@ -90,13 +91,17 @@ def test_spike_cgs_without_negative_phase_fails():
     assert spike_cgs_p_value("sequential", faulty=True) < FAULT_P
 
 
-def semi_p_value(*, seed, faulty=False, n_docs=64, T=400, thinning=10):
-    """Copies of one document, side by side in a mini-batch: their chains are independent."""
+def semi_p_value(*, seed, faulty=False, n_docs=64, T=400, thinning=10, own=None, law=None):
+    """Copies of one document, side by side in a mini-batch: their chains are independent.
+
+    `own`: what the network is told of own votes; `law`: of the assignments, if not the posterior.
+    """
     words, lamda, phi = SEMI["K=3"]
     K, V = phi.shape
     words = np.sort(words)  # the order in which the network presents them
     posterior = semi_posterior(words, lamda, phi)
     assert bias_left(posterior, K, len(words), thinning, "sequential") < 0.01
+    posterior = posterior if law is None else law
     parameters = BatchParameters(
         n_topics=K, doc_topic_prior=lamda, topic_word_prior=0.0, local_iterations=T
     )
@@ -106,6 +111,15 @@ def semi_p_value(*, seed, faulty=False, n_docs=64, T=400, thinning=10):
     if faulty:
         network.network.model = without_negative_phase(semi_spike_lda)
     counts = np.tile(np.bincount(words, minlength=V).astype(np.int32), (n_docs, 1))
+    if own is not None:
+        begin_batch = network._begin_batch
+
+        def begin_batch_with_votes(counts):
+            heard = begin_batch(counts)
+            network.network.constants |= semi_spike_lda.votes(np.zeros(K), own)
+            return heard
+
+        network._begin_batch = begin_batch_with_votes
     winners = network.update(sparse.csr_array(counts))
     found = winners.reshape(-1, n_docs, len(words))[T::thinning]
     return p_value(number(found.reshape(-1, len(words)), K), posterior)
@@ -115,6 +129,17 @@ def test_semi_cgs_samples_the_enumerated_posterior():
     """Eight runs together (Fisher): one alone is below 0.001 now and then, as seed 6 is."""
     p_values = [semi_p_value(seed=seed) for seed in range(6, 14)]
     assert stats.combine_pvalues(p_values).pvalue > SMALLEST_P
+
+
+def test_tokens_are_raced_without_their_own_votes():
+    """The law of that chain, long after its start; the posterior, which has them in, it is not."""
+    words, lamda, phi = SEMI["K=3"]
+    own = np.array([0.25, 0.2, 0.3])
+    left = 1.0 - np.minimum(phi, own[:, None]) / phi
+    law = semi_chain_law(np.sort(words), lamda, phi, left, n_sweeps=60)
+    p_values = [semi_p_value(seed=seed, own=own, law=law) for seed in range(4)]
+    assert stats.combine_pvalues(p_values).pvalue > SMALLEST_P
+    assert semi_p_value(seed=0, own=own) < FAULT_P
 
 
 @pytest.mark.complete

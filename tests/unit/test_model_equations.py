@@ -127,6 +127,30 @@ def test_without_a_token_nobody_fires_and_nothing_changes(file, inhibition):
         np.testing.assert_array_equal(held(net, path, -1), before[path], err_msg=path)
 
 
+@pytest.mark.parametrize("own", [0.2, 5.0])
+@pytest.mark.parametrize("inhibition", [Race(), Poisson(rate=1e-9)], ids=["race", "poisson"])
+def test_a_token_is_raced_without_its_own_votes(inhibition, own, monkeypatch):
+    """Of its old topic's w, as long as it is clamped: own at the most, the prior's share never."""
+    monkeypatch.setattr(circuit, "STALLED_AFTER", 20)
+    net = build("semi_spike_lda", inhibition)
+    vote = np.array([0.5, 0.2, 0.3])
+    net.set({"words.varphi": VARPHI, "topics.vote": vote, "topics.own": np.full(K, own)})
+    net.memory.z[2] = 1
+    net.set({"beta.p": held(net, "beta.p", -1) + 2.0})  # the count of this token is among them
+    w, p = held(net, "alpha.w", (V, K))[3].copy(), held(net, "beta.p", (D, K))[0].copy()
+    rate = StateMonitor(net.topics, "rate", record=True, when="thresholds")
+    net.network.add(rate)
+    try:
+        net.present([3], [0], [2])
+    except SimulationError:
+        assert isinstance(inhibition, Poisson) and rate.rate.shape[1] > 10
+    assert w[1] > VARPHI[3] * vote[1] + 0.2
+    w[1] = max(w[1] - own, VARPHI[3] * vote[1])
+    p[1] -= 1.0
+    for tick in rate.rate.T:
+        np.testing.assert_allclose(tick, w * p, rtol=1e-12)
+
+
 @pytest.mark.parametrize("file", [file for file in FILES if file.startswith(("semi", "spike_cgs"))])
 def test_a_token_keeps_its_topic_until_it_has_another_and_gives_its_count_back_once(
     file, monkeypatch
