@@ -52,6 +52,7 @@ def test_eligibilities_and_remembered_assignments_are_fetched():
     found = fetched("semi_spike_lda", Sizes(V, D, K, n_tokens=9))
     expected = rows("words", {"alpha.w": 8 * K})
     expected |= rows("words", {"alpha.N_zw": 4 * K}, itemsize=4)  # counts
+    expected |= rows("words", {"words.varphi": 8})  # what is never a token's own vote
     expected |= rows("documents", {"beta.p": 8 * K})
     assert {key: row for key, row in found.items() if key[0] != "tokens"} == expected
     assert ("tokens", "memory_z") in found

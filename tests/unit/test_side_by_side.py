@@ -52,6 +52,19 @@ def test_any_number_of_circuits_learns_the_same(network, steps):
         assert_same_bits(trained(batch_network(network, steps, n_circuits=n_circuits)), expected)
 
 
+def test_own_votes_are_taken_out_in_every_circuit():
+    """Each mini-batch is more than a pass of the corpus that the network is told of."""
+
+    def found(n_circuits, exclude):
+        parameters = batch_parameters("semi", exclude_own_votes=exclude)
+        options = {"simulator": "numpy", "n_circuits": n_circuits}
+        return trained(SemiSpikeLDASpiking(parameters, V, seed=3, n_training_tokens=4, **options))
+
+    expected = found(1, True)
+    assert_same_bits(found(2, True), expected)
+    assert not np.array_equal(found(1, False)["M__alpha"], expected["M__alpha"])
+
+
 @pytest.mark.complete
 def test_so_does_one_with_few_bits():
     """Its weights are rounded at random."""
