@@ -36,14 +36,14 @@ ROUNDING = 1e-6  # spikes are added up batch by batch: a whole pass may be a lit
 def excludes_own_votes(parameters: BatchParameters) -> bool:
     """Whether own votes are taken out: asked for, and known what they weigh.
 
-    That takes one step per neuron, the flow, and a prior: without one, a word that only this token
-    has brought would have no rate left.
+    That takes one step per neuron, the flow, and a prior of every word: a word without one, that
+    only this token has brought, would have no rate left.
     """
     return (
         parameters.exclude_own_votes
         and isinstance(parameters.word_step, RobbinsMonro)
         and parameters.integrator == "flow"
-        and bool(np.any(parameters.topic_word_prior))
+        and bool(np.all(np.asarray(parameters.topic_word_prior) > 0.0))
     )
 
 

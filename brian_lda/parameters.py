@@ -228,8 +228,8 @@ class BatchParameters:
     integrator : {"flow", "euler"}
     exclude_own_votes : bool
         semi-SpikeLDA, ours: a token is raced without its own votes of earlier passes
-        (`brian_lda.own_votes`). Takes RobbinsMonro as `word_step`, the flow, and a prior on Phi;
-        without them, and in the paper's network, nothing is taken out.
+        (`brian_lda.own_votes`). Takes RobbinsMonro as `word_step`, the flow, and a prior of every
+        word; without them, and in the paper's network, nothing is taken out.
     """
 
     n_topics: int

@@ -61,10 +61,11 @@ def test_in_the_first_pass_nothing_is_a_tokens_own():
     [
         {"exclude_own_votes": False},
         {"topic_word_prior": 0.0},
+        {"topic_word_prior": np.array([0.1, 0.1, 0.0, 0.1, 0.1])},
         {"word_step": RMSProp()},
         {"integrator": "euler"},
     ],
-    ids=["not asked for", "no prior", "a step per synapse", "Euler"],
+    ids=["not asked for", "no prior", "a word without", "a step per synapse", "Euler"],
 )
 def test_nothing_is_taken_where_nobody_knows_what_they_weigh(changes):
     vote, own = own_votes(parameters(**changes), after(20), N, 0.25)
