@@ -2,7 +2,8 @@
 
 | sampler                                   | exact posterior              | here                 |
 |-------------------------------------------|------------------------------|----------------------|
-| SpikeCGS, CGS, semi-CGS, rate level; lists| test_reference_posterior     | calibration, Geweke  |
+| SpikeCGS, CGS, rate level; lists          | test_reference_posterior     | calibration, Geweke  |
+| semi-CGS, rate level; lists               | test_reference_semi_posterior| calibration, Geweke  |
 | SpikeCGS, semi-CGS, in spikes             | test_spiking_posterior       | calibration, Geweke  |
 | fold-in by Gibbs                          | test_reference_fold_in_gibbs | calibration          |
 | winners of ed- and du-SpikeLDA, in spikes | test_spiking_winner_law      | their own networks   |
@@ -31,8 +32,8 @@ from test_reference_posterior import (
     _faulty_chain,
     faulty_p_value,
     gibbs_by_lists,
-    padded_rates,
 )
+from test_reference_semi_posterior import padded_rates
 
 from brian_lda.circuit.inhibition import Poisson, Race
 from brian_lda.evaluation import fold_in_gibbs
