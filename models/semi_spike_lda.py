@@ -38,7 +38,7 @@ Deviations from the paper
   is left out, at most what votes have brought (`brian_lda.own_votes`). Collapsed Gibbs sampling
   [Alg. 2] does so with its counts. `own` and `vote` are told by the host, as the share of the prior
   is; a neuron could find them from its own spikes and the number of passes. With both at 0
-  (`exclude_own_votes=False`) it is Alg. 4.
+  (`exclude_own_votes=False`) it is Alg. 4, and only then is it proven that the flow climbs.
 - The step s_z is the sum of the Robbins-Monro steps of the N_z/T spikes: the batch moves as far as
   its spikes one by one would.
 """

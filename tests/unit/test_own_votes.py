@@ -127,6 +127,28 @@ def test_both_twins_take_out_the_same():
         np.testing.assert_allclose(spiking.M__alpha, twin.words.M__alpha, rtol=0, atol=1e-9)
 
 
+def test_what_compare_twins_takes_for_the_law():
+    """`follow`: of each token's last topic, from its second race on, what is left; no other."""
+    batch, rng = counts_of(), np.random.default_rng(3)
+    winners = rng.integers(0, K, (3, batch.sum()))
+    found = []
+    for exclude in (True, False):
+        twin = SemiSpikeLDAReference(
+            parameters(exclude_own_votes=exclude), V, seed=1, n_training_tokens=N
+        )
+        twin.words.n_spikes = after(20)
+        left = twin.words.left_of_rates(np.arange(V))  # the last has none
+        found.append((twin.follow(batch, winners, np.zeros((6, K))), left))
+    (p, left), (with_own_votes, _) = found
+    words = np.repeat(batch.indices, batch.data)
+    expected = with_own_votes.copy()
+    for s in (1, 2):
+        expected[s, np.arange(len(words)), winners[s - 1]] *= left[words, winners[s - 1]]
+    expected /= expected.sum(axis=2, keepdims=True)
+    assert not np.allclose(expected, with_own_votes, rtol=1e-3)
+    np.testing.assert_allclose(p, expected, rtol=1e-5)  # float32
+
+
 def test_the_option_changes_training_but_not_its_first_pass():
     corpus = load_corpus("bars", grid=3, n_docs=64, doc_length=20, seed=0)
 
